@@ -9,9 +9,9 @@ import { type Exposure, exposureIn } from "../watched/exposure.ts";
 import { bytesError, type DesignWeights, designWeights, weightsOverTime } from "../watched/horvitz-thompson.ts";
 import { lostShare } from "../watched/lost-watches.ts";
 import { passGapNs } from "../watched/passes.ts";
-import { stratumLives } from "../watched/stratum-life.ts";
+import { sharesOfTurns, stratumLives } from "../watched/stratum-life.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
-import { youngShare } from "../watched/young-memory.ts";
+import { touchedPerSecond, youngShare } from "../watched/young-memory.ts";
 import type { AccessStream, AccessSums, AllocationSample, AnalysisInput, KvRowSample, WatchSample } from "./input.ts";
 import { noRegions, type RegionSet, regionSets } from "./region-set.ts";
 import { type Span, spansOf } from "./span.ts";
@@ -26,6 +26,8 @@ export interface WatchSet {
   readonly young: number;
   /** Watches of which a trap was lost, over all: as lostShare has it. */
   readonly lost: number;
+  /** Bytes of pages that came by themselves, per second, as touchedPerSecond has it. */
+  readonly touched_per_s: number;
   /** Draws of the same strata that fell on memory of another class, and the regions of this one. */
   readonly strays: readonly WatchSample[];
   readonly regions: RegionSet;
@@ -79,23 +81,26 @@ interface SetPlace {
   readonly unwatched: number;
   readonly young: number;
   readonly lost: number;
+  readonly touched_per_s: number;
   readonly seed: number;
   /** Of a moment: as rarityOver has it of the watches of these designs. */
   readonly rarityAt: (begin_ns: number) => number;
   readonly strays: readonly WatchSample[];
   readonly regions: RegionSet;
+  /** As sharesOfTurns has it; not known where absent. */
+  readonly turnsOf?: ReturnType<typeof sharesOfTurns>;
 }
 
 export function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
-  const { span, gap, unwatched, young, lost, seed, strays, regions } = place;
+  const { span, gap, unwatched, young, lost, touched_per_s, seed, strays, regions } = place;
   const exposures = watches.flatMap((watch) => exposureIn(watch, span, gap) ?? []);
   const found = exposures.map(({ watch }) => watch);
   const elsewhere = strays.filter((watch) => exposureIn(watch, span, gap) !== null);
-  const lives = stratumLives([...found, ...elsewhere], regions, span);
+  const lives = stratumLives([...found, ...elsewhere], regions, span, place.turnsOf);
   const strayed = new Set(elsewhere.map(({ stratum }) => stratum));
-  const designed = designWeights(found, place.rarityAt, elsewhere, lives);
+  const designed = designWeights(found, place.rarityAt, elsewhere, (stratum) => lives(stratum).share);
   const hasAll = (stratum: string): boolean => !strayed.has(stratum);
-  const weights = weightsOverTime(found, designed, span, hasAll);
+  const weights = weightsOverTime(found, designed, span, hasAll, lives);
   let drawn: Resamples | null = null;
   return {
     span,
@@ -103,11 +108,12 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
     unwatched,
     young,
     lost,
+    touched_per_s,
     strays,
     regions,
     exposures,
     weights,
-    bytes_error: () => bytesError(found, weights, span, hasAll),
+    bytes_error: () => bytesError(found, weights, span, hasAll, lives),
     resamples: () => {
       drawn ??= resample(weights.stratum, seed, stream);
       return drawn;
@@ -165,7 +171,15 @@ const NO_REGIONS: RegionSet = { all: noRegions(), rows: new Uint32Array(0) };
 
 /** A group of which nothing is known yet. */
 export function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Group["blocks"]): Group {
-  const nothing = { unwatched: 0, young: 0, lost: 0, strays: [], regions: NO_REGIONS, rarityAt: () => 1 };
+  const nothing = {
+    unwatched: 0,
+    young: 0,
+    lost: 0,
+    touched_per_s: 0,
+    strays: [],
+    regions: NO_REGIONS,
+    rarityAt: () => 1,
+  };
   const none = watchSet([], { ...nothing, span, gap: gap_ns, seed: input.seed }, 0);
   return {
     input,
@@ -238,6 +252,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const watches = split(input.watches);
   const unwatched = spans.map((span) => unwatchedShare(input.watches, span, input.passed_over));
   const lost = lostShare(input);
+  const turns = spans.map((span) => sharesOfTurns(input.watches, span, rarityOver(input.watches)));
   const rarity = {
     readable: rarityOver(input.watches.filter(isReadable)),
     storing: rarityOver(input.watches.filter(isUniform)),
@@ -270,7 +285,9 @@ export function groupsOf(input: AnalysisInput): Group[] {
       const stream = 16 * (k * spans.length + s);
       const ofClass = regions.get(key) ?? NO_REGIONS;
       const young = mine.length > 0 ? youngShare(ofClass, span, input.draw_lag_ns ?? 0) : 0;
-      const place = { span, gap, unwatched: unwatched[s] ?? 0, young, lost, seed: input.seed, regions: ofClass };
+      const touched_per_s = touchedPerSecond({ ...kind, span, faults: counted(span) }, (all) => all.first_touches);
+      const seen = { unwatched: unwatched[s] ?? 0, young, lost, touched_per_s };
+      const place = { span, gap, ...seen, seed: input.seed, regions: ofClass, turnsOf: turns[s] ?? (() => null) };
       const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: 0 | 1 | 2): WatchSet =>
         watchSet(some, { ...place, rarityAt, strays: strays.filter(DESIGNS[which]) }, stream + which);
       const uniform = set(readable, rarity.readable, 0);

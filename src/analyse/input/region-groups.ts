@@ -77,7 +77,7 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
     const readable = drawn.filter(isReadable);
     const region: RegionSet = { all: regions, rows: Uint32Array.of(row) };
     const young = youngShare(region, span, input.draw_lag_ns ?? 0);
-    const place = { span, gap, unwatched, young, lost, seed, strays: [], regions: region };
+    const place = { span, gap, unwatched, young, lost, touched_per_s: 0, seed, strays: [], regions: region };
     const set = watchSet(readable, { ...place, rarityAt: rarity.readable }, STREAM + 2 * row);
     const group: Group = {
       ...emptyGroup(input, span, gap, blocks),

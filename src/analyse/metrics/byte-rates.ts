@@ -11,7 +11,7 @@ import { echoReason, isLoud } from "../watched/arming-echo.ts";
 import { BUSIER, MOST_BUSIER } from "../watched/busier-bytes.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
-import { bornPerSecond } from "../watched/first-writes.ts";
+import { bornWrittenPerSecond } from "../watched/first-writes.ts";
 import { fewHold, isHeldByFew, MOST_UNKNOWN, type PassKind, type PassRate, passRate } from "../watched/pass-rate.ts";
 import { MOST_UNDRAWN, UNDRAWN } from "../watched/undrawn-passes.ts";
 import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
@@ -106,7 +106,7 @@ function watchFigure(group: Group, kind: PassKind, metric: string, perToken: boo
   // How often the axis of the passes has its unit in a second.
   const perSecond = tokens === null ? 1 : tokens / (window_ns / 1e9);
   // Write passes that nobody can have seen, per byte and unit.
-  const born = bytes > 0 ? bornPerSecond(group.regions, group.span) / bytes / perSecond : 0;
+  const born = bytes > 0 ? bornWrittenPerSecond(group) / bytes / perSecond : 0;
   const unseen = kind === "write" ? born : 0;
   const rate = interval(seen.value, seen.lo, seen.hi === null ? null : seen.hi + unseen);
   const share = drawnShare(bytes, group.regions, group.span);

@@ -2,7 +2,6 @@
 
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { isWithoutEnds } from "../../statistics/interval.ts";
-import { mostMean } from "../../statistics/poisson-mean.ts";
 import {
   boundedQuantiles,
   pooledSample,
@@ -15,7 +14,7 @@ import { streamQuantiles } from "../stream/stream-figures.ts";
 import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/arming-echo.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
-import { isEarliest, windowsByAge } from "../watched/moments-after-birth.ts";
+import { earliestShare, windowsByAge } from "../watched/moments-after-birth.ts";
 import { fewCarry, isCarriedByFew } from "../watched/pass-rate.ts";
 import { UNDRAWN, undrawnPasses } from "../watched/undrawn-passes.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
@@ -59,26 +58,6 @@ export interface Intervals {
   readonly sample: RecurrentSample;
   /** Passes of strata without one in the windows, and of memory that had just come, over those in the windows, at most. */
   readonly undrawn: number;
-}
-
-/**
- * The most passes among the earliest that windows tell of after memory came, over all: as many times what was seen as
- * there may be addresses that show one, over those that were drawn.
- */
-function earliestShare(units: readonly Required<UnitTimes>[], passes: ArrayLike<number>): number {
-  let earliest = 0;
-  let showing = 0;
-  let all = 0;
-  const sum = (weights: readonly number[]): number => weights.reduce((total, weight) => total + weight, 0);
-  units.forEach(({ weights }, i) => {
-    const counts = [...weights.complete, ...weights.censored];
-    const early = counts.filter(isEarliest);
-    const each = passes[i] ?? 0;
-    all += each * sum(counts);
-    earliest += each * sum(early);
-    if (early.length > 0) showing += 1;
-  });
-  return earliest > 0 ? ((earliest / all) * mostMean(showing)) / showing : 0;
 }
 
 export function intervalsSeen(set: WatchSet): Intervals {

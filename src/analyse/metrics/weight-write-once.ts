@@ -4,7 +4,7 @@ import { weightedProportion } from "../../statistics/clopper-pearson.ts";
 import { interval } from "../../statistics/interval.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group } from "../input/group.ts";
-import { bornPerSecond } from "../watched/first-writes.ts";
+import { bornWrittenPerSecond } from "../watched/first-writes.ts";
 import { passRate } from "../watched/pass-rate.ts";
 import { type Figure, notIdentifiable } from "./metric.ts";
 
@@ -31,12 +31,12 @@ function bytesOf({ regions: { all, rows }, span }: Group) {
  * The most that can have been written again in the span, as a share of the bytes: no more bytes than were written, and than there are windows
  * with a write; null where that is not known.
  */
-function mostRewritten({ span, stores, regions }: Group, bytes: number, rows: readonly MetricRow[]): number | null {
+function mostRewritten(group: Group, bytes: number, rows: readonly MetricRow[]): number | null {
   const rate = rows.find(({ metric, source }) => metric === "write_bytes_per_s" && source === "watch");
   if (rate === undefined || rate.hi === null || 1 - (rate.coverage ?? 0) > MOST_UNDRAWN) return null;
+  const { span, stores } = group;
   const { touched_hi } = passRate(stores, "write");
-  const touched =
-    touched_hi === null ? rate.hi : touched_hi * stores.weights.total_bytes + bornPerSecond(regions, span);
+  const touched = touched_hi === null ? rate.hi : touched_hi * stores.weights.total_bytes + bornWrittenPerSecond(group);
   return (Math.min(rate.hi, touched) * (span.window_ns / 1e9)) / bytes;
 }
 

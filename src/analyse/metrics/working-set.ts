@@ -35,8 +35,10 @@ function touchedShare(
   // Between two pieces of the span is other work: what that touches is not in it.
   const isWhole = (from: number, end: number): boolean =>
     isInside(span, from) && coveredNs(span, from, end) === end - from;
+  // Of a byte that is freed within the window all is seen, as none touches it later; who was given less time would count for that alone.
   const fits = (e: Exposure): boolean =>
-    isWhole(e.armed_ns, e.armed_ns + window) && e.armed_ns + window <= e.window_end_ns;
+    isWhole(e.armed_ns, e.armed_ns + window) &&
+    (e.armed_ns + window <= e.window_end_ns || (e.freed_ns <= e.armed_ns + window && window <= e.watch.dwell_limit_ns));
   const touched = ({ passes, armed_ns }: Exposure): boolean => {
     const first = passes.start_ns[0] ?? Number.POSITIVE_INFINITY;
     return passes.count > 0 && first <= armed_ns + window && isWhole(armed_ns, first);
@@ -85,7 +87,7 @@ export function touchedWithin(group: Group, window: number): WindowTouched {
   const bytes = uniform.weights.total_bytes;
   const { share, n, whole } = touchedShare(uniform, window);
   // What comes while the window lasts was not there to be drawn when it began.
-  const born = (bornPerSecond(regions, span) * window) / 1e9;
+  const born = (bornPerSecond(group) * window) / 1e9;
   const few = whole ? null : "too few watches are as long as the window";
   const why = few ?? (born > MOST_BORN * bytes ? `${formatBytes(born)} come into being within the window` : null);
   // Draws tell the mean bytes of the span; at the moments from which a window fits into it there may have been less, or more, but no more than at the peak.

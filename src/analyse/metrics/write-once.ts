@@ -4,6 +4,7 @@ import { clopperPearson, weightedProportion } from "../../statistics/clopper-pea
 import { interval } from "../../statistics/interval.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group } from "../input/group.ts";
+import { coveredNs } from "../input/span.ts";
 import { sampledWriteOnce } from "../sampled/sampled-write-once.ts";
 import { cacheClears } from "../steps/cache-clears.ts";
 import { kvWriteOnce } from "../steps/kv-write-once.ts";
@@ -22,6 +23,20 @@ function rewrittenBound(blocks: readonly Block[]): number | null {
     blocks.map((block) => block.weight),
   );
   return 1 - (share.lo ?? 0);
+}
+
+/** Share of the span in which memory of a class is there, in the mean over the bytes of all lives; 1 where no region is known. */
+function lifeShare({ regions: { all, rows }, span }: Group): number {
+  let bytes = 0;
+  let there = 0;
+  for (const row of rows) {
+    const size = (all.end[row] as number) - (all.begin[row] as number);
+    const lived = coveredNs(span, all.birth_ns[row] as number, all.death_ns[row] as number);
+    if (lived <= 0) continue;
+    bytes += size;
+    there += size * lived;
+  }
+  return bytes > 0 ? there / bytes / span.window_ns : 1;
 }
 
 /**
@@ -54,9 +69,12 @@ function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
         "binomial: blocks watched from before their first write to the end; Clopper-Pearson at the effective sample size",
     };
   }
+  // A draw is a block at a moment: of the blocks of all lives as many are rewritten at least as of those that are there at a time.
+  const there = lifeShare(group);
   const ahead = rewrittenBound(written.filter((block) => block.fromStart));
   const all = rewrittenBound(blocks);
-  const hi = ahead !== null && all !== null ? Math.min(ahead, all) : (ahead ?? all);
+  const seen = ahead !== null && all !== null ? Math.min(ahead, all) : (ahead ?? all);
+  const hi = seen === null ? null : 1 - (1 - seen) * there;
   return {
     ...base,
     estimate: interval(null, hi === null ? null : 0, hi),

@@ -4,6 +4,7 @@ import type { Group } from "../input/group.ts";
 import type { RegionSet } from "../input/region-set.ts";
 import type { Span } from "../input/span.ts";
 import { passRate } from "./pass-rate.ts";
+import { touchedPerSecond } from "./young-memory.ts";
 
 /** Above this share of the writes a figure over writes is not one of all of them. */
 export const MOST_FIRST_WRITES = 0.05;
@@ -11,8 +12,8 @@ export const MOST_FIRST_WRITES = 0.05;
 export const firstWritesReason = (share: number): string =>
   `up to ${Math.round(100 * share)} % of the writes are the first ones of memory that came into being, which no watch can see`;
 
-/** Bytes of a class that came into being inside a span, per second of it. */
-export function bornPerSecond({ all, rows }: RegionSet, span: Span): number {
+/** Bytes of the regions of a class that came inside a span, per second of it. */
+function mappedPerSecond({ all, rows }: RegionSet, span: Span): number {
   const from = span.begin_ns[0] ?? 0;
   const end = span.end_ns[span.end_ns.length - 1] ?? 0;
   let born = 0;
@@ -24,10 +25,26 @@ export function bornPerSecond({ all, rows }: RegionSet, span: Span): number {
   return span.window_ns > 0 ? (1e9 * born) / span.window_ns : 0;
 }
 
+type Came = Pick<Group, "region_type" | "regions" | "span" | "faults">;
+
+/** Bytes of a class that came into being inside a span, per second of it: with their region, or as pages of one that were touched first, or anew after the program gave them up. */
+export function bornPerSecond(group: Came): number {
+  return Math.max(
+    mappedPerSecond(group.regions, group.span),
+    touchedPerSecond(group, (faults) => faults.first_touches),
+  );
+}
+
+/** The same of bytes that were written as they came. */
+export function bornWrittenPerSecond(group: Came): number {
+  const written = touchedPerSecond(group, (faults) => Math.min(faults.first_touches, faults.write_faults));
+  return Math.max(mappedPerSecond(group.regions, group.span), written);
+}
+
 /** First writes over all writes of a class, each byte that came taken as written once before it could be drawn: at most so many. */
-export function firstWriteShare({ regions, span, stores }: Pick<Group, "regions" | "span" | "stores">): number {
-  const bytes = stores.weights.total_bytes;
-  const unseen = bytes > 0 ? bornPerSecond(regions, span) / bytes : 0;
-  const seen = passRate(stores, "write").rate.lo ?? 0;
+export function firstWriteShare(group: Came & Pick<Group, "stores">): number {
+  const bytes = group.stores.weights.total_bytes;
+  const unseen = bytes > 0 ? bornWrittenPerSecond(group) / bytes : 0;
+  const seen = passRate(group.stores, "write").rate.lo ?? 0;
   return unseen > 0 ? unseen / (unseen + seen) : 0;
 }

@@ -2,6 +2,7 @@
 
 import { wordsOf } from "../../schema/row.ts";
 import type { Step } from "../../schema/words.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSet } from "../input/group.ts";
 import { coveredNs, coveredStepNs, coveredSteps, isInside, type Span, stepBy } from "../input/span.ts";
 import { countWindows, type PassCounting, passesIn, windowOf } from "./count-window.ts";
@@ -24,14 +25,21 @@ const nothing = (): Amounts => ({ prefill: 0, decode: 0, "after prefill": 0, "af
 /** The steps of one kind, as a watch sees them. */
 interface Part {
   readonly set: WatchSet;
-  /** Sum of the sizes of the steps. */
-  readonly turns: number;
-  /** Time from the end of each step up to the next one, ns, and its sum. */
+  /** Time from the end of each step up to the next one, ns. */
   readonly after_ns: Float64Array;
-  readonly after: number;
+  /** Sums of the sizes of the steps before each, and of these times; one more than there are steps. */
+  readonly turns: Float64Array;
+  readonly after: Float64Array;
 }
 
-const sumOf = (numbers: Float64Array): number => numbers.reduce((sum, x) => sum + x, 0);
+/** Sums of the numbers before each, and of all. */
+function sumsOf(numbers: Float64Array): Float64Array {
+  const out = new Float64Array(numbers.length + 1);
+  numbers.forEach((x, k) => {
+    out[k + 1] = (out[k] ?? 0) + x;
+  });
+  return out;
+}
 
 /** A set of which only the passes in the steps of one kind count. */
 function partOf(set: WatchSet, span: Span): Part {
@@ -43,7 +51,7 @@ function partOf(set: WatchSet, span: Span): Part {
   const part = { ...set, span, exposures };
   const { end_ns, turn_end_ns } = span.steps;
   const after_ns = turn_end_ns.map((end, k) => Math.max(0, end - (end_ns[k] ?? end)));
-  return { set: part, turns: sumOf(turnSizes(part)), after_ns, after: sumOf(after_ns) };
+  return { set: part, after_ns, turns: sumsOf(turnSizes(part)), after: sumsOf(after_ns) };
 }
 
 type Parts = Partial<Record<Step, Part>>;
@@ -54,7 +62,7 @@ interface Stratum {
   readonly whole: Partial<Record<Step, TurnWindows>>;
   /** The steps, as far as a pass belongs to them: those that are counted whole up to the next one. */
   readonly span: Span;
-  /** What a pass of a kind counts for: the run has so many times as much of the kind in its time as the windows in theirs. */
+  /** What a pass of a kind counts for: the time of the memory has so many times as much of the kind as the windows in theirs. */
   readonly times: Amounts;
 }
 
@@ -80,6 +88,55 @@ interface Counted {
   readonly held: ReadonlyMap<number, number>;
 }
 
+/**
+ * How much of each kind goes on in a ns of the time in which the memory of a stratum is there, in the mean over its bytes: memory of requests may
+ * be there only while steps go on. Each draw in the span is a byte at a moment, and tells of the time of its memory.
+ * @param span whose steps end as passes belong to them
+ */
+function inLives(
+  set: WatchSet,
+  members: readonly number[],
+  span: Span,
+  whole: Stratum["whole"],
+  parts: Parts,
+): Amounts {
+  const inSpan = members.filter((i) => isInside(set.span, set.exposures[i]?.armed_ns ?? Number.NaN));
+  const lives = Map.groupBy(inSpan, (i) => {
+    const { region_birth_ns, region_death_ns } = set.exposures[i]?.watch ?? {
+      region_birth_ns: 0,
+      region_death_ns: null,
+    };
+    return `${Math.max(0, region_birth_ns)}/${region_death_ns ?? ""}`;
+  });
+  const sums = nothing();
+  let all = 0;
+  for (const same of lives.values()) {
+    const watch = set.exposures[same[0] ?? 0]?.watch;
+    const birth = Math.max(0, watch?.region_birth_ns ?? 0);
+    const death = watch?.region_death_ns ?? Number.POSITIVE_INFINITY;
+    const lived = coveredNs(set.span, birth, death);
+    if (!(lived > 0)) continue;
+    const bytes = same.reduce((sum, i) => sum + (set.weights.bytes[i] ?? 0), 0);
+    all += bytes;
+    const each = bytes / lived;
+    for (const kind of STEPS) {
+      const part = parts[kind];
+      if (!part || !whole[kind]) {
+        sums[kind] += each * coveredSteps(span, kind, birth, death);
+        continue;
+      }
+      const { begin_ns } = part.set.span.steps;
+      const before = (time: number): number => firstIndex(begin_ns.length, (k) => (begin_ns[k] ?? 0) < time);
+      const between = (running: Float64Array): number => (running[before(death)] ?? 0) - (running[before(birth)] ?? 0);
+      sums[kind] += each * between(part.turns);
+      sums[`after ${kind}`] += each * between(part.after);
+    }
+    sums.between += each * Math.max(0, lived - coveredStepNs(span, birth, death));
+  }
+  for (const kind of KINDS) sums[kind] = all > 0 ? sums[kind] / all : 0;
+  return sums;
+}
+
 /** The passes of one stratum. */
 function countStratum(set: WatchSet, members: readonly number[], parts: Parts): Counted {
   const { time_ns, amount } = windowsByAge(set);
@@ -88,21 +145,17 @@ function countStratum(set: WatchSet, members: readonly number[], parts: Parts): 
   const time = members.reduce((sum, i) => sum + bytes(i) * (time_ns[i] ?? 0), 0);
   const whole: Partial<Record<Step, TurnWindows>> = {};
   const held: Partial<Record<Step, Held>> = {};
-  const run = nothing();
   for (const kind of STEPS) {
-    run[kind] = steps.counts[kind].at(-1) ?? 0;
     const part = parts[kind];
     const windows = part && turnWindows(part.set, members);
     if (!part || !windows || windows.units < FEWEST_WINDOWS) continue;
     whole[kind] = windows;
     held[kind] = turnsHeld(members, part, windows);
-    run[kind] = part.turns;
-    run[`after ${kind}`] = part.after;
   }
   const isWhole = (k: number): boolean => whole[steps.kind[k] ?? "decode"] !== undefined;
   const end_ns = steps.end_ns.map((end, k) => (isWhole(k) ? (steps.turn_end_ns[k] ?? end) : end));
   const span = { ...set.span, steps: { ...steps, end_ns } };
-  run.between = window_ns - coveredStepNs(span, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
+  const there = inLives(set, members, span, whole, parts);
   const amounts = nothing();
   const windows = nothing();
   for (const i of members) {
@@ -119,8 +172,7 @@ function countStratum(set: WatchSet, members: readonly number[], parts: Parts): 
     }
   }
   const times = nothing();
-  for (const kind of KINDS)
-    times[kind] = windows[kind] < FEWEST_WINDOWS ? 1 : run[kind] / window_ns / (amounts[kind] / time);
+  for (const kind of KINDS) times[kind] = windows[kind] < FEWEST_WINDOWS ? 1 : there[kind] / (amounts[kind] / time);
   // Where most passes are in whole steps, who holds more of these holds more passes.
   const shareOf = (kind: Step): number => (held[kind] ? (parts[kind]?.set.span.window_ns ?? 0) / window_ns : 0);
   const heldBy = (i: number): number =>

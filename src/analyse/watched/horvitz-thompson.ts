@@ -1,6 +1,7 @@
 /** From drawn addresses back to bytes: the weights of the watch design. */
 import type { WatchSample } from "../input/input.ts";
-import { coveredNs, type Span } from "../input/span.ts";
+import type { Span } from "../input/span.ts";
+import { ALWAYS, livedNs, type StratumLife } from "./stratum-life.ts";
 
 /** Strata with fewer draws share one pool when resampled: one address alone shows no variance. */
 const FEWEST_PER_STRATUM = 5;
@@ -78,17 +79,17 @@ export function designWeights(
 }
 
 /**
- * How much of a span lies nearer to each of some draws than to any other of them, over all of it; the first and the last stand for as much
- * before and behind them as between, as their memory may be there no longer. Draws in order of time.
+ * How much of the time in which a stratum has memory lies nearer to each of some draws than to any other of them, over all of it; the first and the
+ * last stand for as much before and behind them as between, as their memory may be there no longer. Draws in order of time.
  */
-function nearTo(draws: readonly WatchSample[], span: Span): number[] {
+function nearTo(draws: readonly WatchSample[], span: Span, { pieces }: StratumLife): number[] {
   const beginOf = (i: number): number => draws[i]?.begin_ns ?? 0;
   const last = draws.length - 1;
   const between = draws.slice(1).map(({ begin_ns }, i) => (begin_ns + beginOf(i)) / 2);
   const from = 2 * beginOf(0) - (between[0] ?? beginOf(0));
   const end = 2 * beginOf(last) - (between.at(-1) ?? beginOf(last));
   const ends = [from, ...between, end];
-  const near = draws.map((_, i) => coveredNs(span, ends[i] ?? from, ends[i + 1] ?? end));
+  const near = draws.map((_, i) => livedNs(span, pieces, ends[i] ?? from, ends[i + 1] ?? end));
   const all = near.reduce((sum, ns) => sum + ns, 0);
   return near.map((ns) => (all > 0 ? ns / all : 1 / draws.length));
 }
@@ -104,6 +105,8 @@ interface StratumDraws {
   /** Bytes that they stand for together. */
   readonly held: number;
   readonly isWhole: boolean;
+  /** Standard error of the share of the time in which it has memory, over it. */
+  readonly life_error: number;
 }
 
 function byStratum(
@@ -111,19 +114,22 @@ function byStratum(
   bytes: Float64Array,
   span: Span,
   hasAll: (stratum: string) => boolean,
+  lives: (stratum: string) => StratumLife,
 ): StratumDraws[] {
   const cells = Map.groupBy(draws.keys(), (i) => (draws[i] === undefined ? "" : cellOf(draws[i])));
   const beginOf = (i: number): number => draws[i]?.begin_ns ?? 0;
   return [...cells.values()].map((some): StratumDraws => {
     const numbers = some.sort((a, b) => beginOf(a) - beginOf(b));
     const inOrder = numbers.flatMap((i) => draws[i] ?? []);
-    const isWhole = hasAll(inOrder[0]?.stratum ?? "");
+    const stratum = inOrder[0]?.stratum ?? "";
+    const isWhole = hasAll(stratum);
     return {
       numbers,
       stands: inOrder.map((draw) => scarcity(draw, () => 1)[0]),
-      near: isWhole ? nearTo(inOrder, span) : inOrder.map(() => 1 / inOrder.length),
+      near: isWhole ? nearTo(inOrder, span, lives(stratum)) : inOrder.map(() => 1 / inOrder.length),
       held: numbers.reduce((sum, i) => sum + (bytes[i] ?? 0), 0),
       isWhole,
+      life_error: lives(stratum).error,
     };
   });
 }
@@ -133,15 +139,17 @@ function byStratum(
  * it: how often watches began tells the share of that time worse than the times themselves.
  * @param draws whose weights these are, in the same order
  * @param hasAll whether all draws of a stratum are among them
+ * @param lives when each stratum has memory
  */
 export function weightsOverTime(
   draws: readonly WatchSample[],
   { bytes, stratum }: DesignWeights,
   span: Span,
   hasAll: (stratum: string) => boolean,
+  lives: (stratum: string) => StratumLife = () => ALWAYS,
 ): DesignWeights {
   const scaled = Float64Array.from(bytes);
-  for (const { numbers, stands, near, held, isWhole } of byStratum(draws, bytes, span, hasAll)) {
+  for (const { numbers, stands, near, held, isWhole } of byStratum(draws, bytes, span, hasAll, lives)) {
     if (numbers.length < FEWEST_PER_STRATUM || !isWhole || !(held > 0)) continue;
     const overTime = stands.reduce((sum, x, i) => sum + x * (near[i] ?? 0), 0);
     // What each stands for over its stratum's bytes is how much it weighs.
@@ -157,20 +165,22 @@ export function weightsOverTime(
  * 8.2); those of a stratum of which most draws fell on another class stand for no more than they are of it, and each for as much.
  * @param draws whose weights these are, in the same order
  * @param hasAll whether all draws of a stratum are among them
+ * @param lives when each stratum has memory
  */
 export function bytesError(
   draws: readonly WatchSample[],
   { bytes, total_bytes }: DesignWeights,
   span: Span,
   hasAll: (stratum: string) => boolean,
+  lives: (stratum: string) => StratumLife = () => ALWAYS,
 ): number {
   let variance = 0;
-  for (const { stands, near, held } of byStratum(draws, bytes, span, hasAll)) {
+  for (const { stands, near, held, life_error } of byStratum(draws, bytes, span, hasAll, lives)) {
     const mean = stands.reduce((sum, x) => sum + x, 0) / stands.length;
     const squares = stands.slice(1).map((x, i) => (x - (stands[i] ?? x)) ** 2);
     const usual = squares.reduce((sum, x) => sum + x, 0) / Math.max(1, squares.length);
     const each = near.reduce((sum, share, i) => sum + share ** 2 * (squares[i - 1] ?? usual), 0);
-    if (mean > 0) variance += ((held / mean) ** 2 * each) / 2;
+    if (mean > 0) variance += ((held / mean) ** 2 * each) / 2 + (held * life_error) ** 2;
   }
   return total_bytes > 0 ? Math.sqrt(variance) / total_bytes : 0;
 }

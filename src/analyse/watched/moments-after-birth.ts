@@ -1,4 +1,6 @@
 /** Moments soon after memory came: windows begin when it is there, so that fewer of them hold these than hold later ones. */
+import { mostMean } from "../../statistics/poisson-mean.ts";
+import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
 import type { WatchSet } from "../input/group.ts";
 import { countWindows, windowOf } from "./count-window.ts";
 
@@ -23,7 +25,7 @@ export interface WeighedWindows {
 }
 
 /** True of what a moment counts for that is one of the earliest: as many passes again may lie before these. */
-export const isEarliest = (weight: number): boolean => weight >= EARLIEST_TIMES;
+const isEarliest = (weight: number): boolean => weight >= EARLIEST_TIMES;
 
 /** Integral from one age to another of what a moment counts for, where windows are so long. */
 function weighedAge(from: number, end: number, length: number): number {
@@ -83,6 +85,26 @@ export function weighedByAge(set: WatchSet, length_ns: ArrayLike<number>, time_n
       return age >= length ? 1 : length / Math.max(age, length / MOST_TIMES);
     },
   };
+}
+
+/**
+ * The most passes among the earliest that windows tell of after memory came, over all: as many times what was seen as
+ * there may be addresses that show one, over those that were drawn.
+ */
+export function earliestShare(units: readonly Required<UnitTimes>[], passes: ArrayLike<number>): number {
+  let earliest = 0;
+  let showing = 0;
+  let all = 0;
+  const sum = (weights: readonly number[]): number => weights.reduce((total, weight) => total + weight, 0);
+  units.forEach(({ weights }, i) => {
+    const counts = [...weights.complete, ...weights.censored];
+    const early = counts.filter(isEarliest);
+    const each = passes[i] ?? 0;
+    all += each * sum(counts);
+    earliest += each * sum(early);
+    if (early.length > 0) showing += 1;
+  });
+  return earliest > 0 ? ((earliest / all) * mostMean(showing)) / showing : 0;
 }
 
 const found = new WeakMap<WatchSet, WeighedWindows>();

@@ -1,7 +1,7 @@
 /** What the passes of a watch are counted over: the time of its window, or the tokens of the steps that it holds. */
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import type { WatchSet } from "../input/group.ts";
-import { coveredTokens, stepBy } from "../input/span.ts";
+import { coveredNs, coveredSteps, coveredTokens, isInside, stepBy } from "../input/span.ts";
 import { countWindows, type PassCounting, passesBetween, passesIn } from "./count-window.ts";
 import { overGeneration } from "./generation-counting.ts";
 import { windowsByAge } from "./moments-after-birth.ts";
@@ -22,6 +22,33 @@ function unevenness({ span: { steps } }: WatchSet): number {
 }
 
 /**
+ * How many times as many tokens, or steps, go by in a ns of the time in which the memory of a stratum is there as in one of the span: what is used in a
+ * step alone may be there between steps too, and what belongs to a request only while steps go on.
+ * @param between how many there are from one moment to another
+ */
+function turnsInLives(
+  { exposures, weights, span }: WatchSet,
+  members: readonly number[],
+  between: (from: number, end: number) => number,
+): number {
+  let inLives = 0;
+  let all = 0;
+  for (const i of members) {
+    // A draw is a byte at a moment: those of moments outside of the span tell of other memory.
+    if (!isInside(span, exposures[i]?.armed_ns ?? Number.NaN)) continue;
+    const { region_birth_ns, region_death_ns } = exposures[i]?.watch ?? { region_birth_ns: 0, region_death_ns: null };
+    const [birth, death] = [Math.max(0, region_birth_ns), region_death_ns ?? Number.POSITIVE_INFINITY];
+    const lived = coveredNs(span, birth, death);
+    const bytes = weights.bytes[i] ?? 0;
+    if (!(lived > 0)) continue;
+    all += bytes;
+    inLives += (bytes * between(birth, death)) / lived;
+  }
+  const inSpan = between(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY) / span.window_ns;
+  return all > 0 && inSpan > 0 ? inLives / all / inSpan : 1;
+}
+
+/**
  * In whole steps where windows can hold some. Where steps are too long for that, or one has more passes than a watch can count, in as large
  * a part of the tokens of a step as of its time: what stands still while a watch is armed is little of a long step.
  */
@@ -33,6 +60,7 @@ function overTokens(set: WatchSet): PassCounting {
   const perSize = (span.tokens ?? 0) / sizes.reduce((sum, size) => sum + size, 0);
   const held = new Float64Array(exposures.length);
   const whole = new Map<number, TurnWindows | null>();
+  const times = new Map<number, number>();
   let leftOut = 0;
   let byTimeShare = 0;
   let missed = 0;
@@ -41,6 +69,13 @@ function overTokens(set: WatchSet): PassCounting {
     const found = turnWindows(set, members);
     const windows = found !== null && areMany(members.map(found.held)) ? found : null;
     whole.set(s, windows);
+    const isByStep = windows !== null && span.step === "decode";
+    times.set(
+      s,
+      turnsInLives(set, members, (from, end) =>
+        isByStep ? coveredSteps(span, "decode", from, end) : coveredTokens(span, from, end),
+      ),
+    );
     for (const i of members) {
       if (windows === null) held[i] = byAge.amount(i, (from, end) => coveredTokens(span, from, end));
       else held[i] = perSize * windows.held(i);
@@ -69,8 +104,9 @@ function overTokens(set: WatchSet): PassCounting {
     },
     weight: (i, time) => {
       const windows = wholeOf(i);
-      if (windows === null) return byAge.weight(i, time);
-      return windows.share(i, time) * windows.weight(i, stepBy(span.steps, time));
+      const inSpan = times.get(weights.stratum[i] ?? 0) ?? 1;
+      if (windows === null) return inSpan * byAge.weight(i, time);
+      return inSpan * windows.share(i, time) * windows.weight(i, stepBy(span.steps, time));
     },
     unseen: Math.max(missed > 0 ? missed / (missed + counted) : 0, isAllWhole ? 0 : byTime.unseen),
     cut: isAllWhole ? 0 : byTime.cut,

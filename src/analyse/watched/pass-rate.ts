@@ -253,7 +253,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   const lengths = exposures.map((exposure, i) =>
     axis === "tokens" || set.span.steps.kind.length > 0
       ? exposure.window_end_ns - exposure.armed_ns
-      : (length_ns[i] ?? 0),
+      : Math.min(length_ns[i] ?? 0, exposure.watch.dwell_limit_ns - set.gap_ns),
   );
   const underlooked = underlookedShare(set, lengths);
   rate = {

@@ -1,7 +1,7 @@
 /** How much of a span the memory of a stratum is there: its bytes are told by draws, and none can fall on it before it comes or once it is gone. */
 import type { WatchSample } from "../input/input.ts";
 import type { RegionSet } from "../input/region-set.ts";
-import { coveredNs, type Span } from "../input/span.ts";
+import { coveredNs, isInside, type Span } from "../input/span.ts";
 
 type Life = readonly [birth_ns: number, death_ns: number];
 
@@ -16,17 +16,67 @@ function together(lives: readonly Life[]): Life[] {
   return out;
 }
 
+/** When a stratum has memory. */
+export interface StratumLife {
+  /** Share of the span, in [0, 1]. */
+  readonly share: number;
+  /** Standard error of that share over it: 0 where it is known. */
+  readonly error: number;
+  /** Pieces of time in which it has any, in order; far beyond the span where it is there before or after. */
+  readonly pieces: readonly Life[];
+}
+
+/** Of memory that is there before the span and after it. */
+export const ALWAYS: StratumLife = {
+  share: 1,
+  error: 0,
+  pieces: [[Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]],
+};
+
+/** Time of the span that lies in pieces of time, from one moment to another, ns. */
+export function livedNs(span: Span, pieces: readonly Life[], from: number, end: number): number {
+  return pieces.reduce((sum, [birth, death]) => sum + coveredNs(span, Math.max(from, birth), Math.min(end, death)), 0);
+}
+
 /**
- * Share of the span in which a stratum has memory, in [0, 1], by the regions on which its watches fell; those of the class on which none
- * fell may be of any stratum. 1 where no region is known.
+ * Share of the turns in which each stratum could have been drawn: a turn goes to one that has memory with the chance that the draw notes, so that
+ * each draw stands for as many turns as that is rare (Horvitz and Thompson, JASA 47, 1952).
+ * @param watches of all classes; two that began together as a cohort are one turn
+ * @param rarityAt as rarityOver has it of them
+ * @returns null for a stratum without a draw in the span
+ */
+export function sharesOfTurns(
+  watches: readonly WatchSample[],
+  span: Span,
+  rarityAt: (begin_ns: number) => number,
+): (stratum: string) => number | null {
+  const turns = new Map<string, number>();
+  let all = 0;
+  for (const { stratum, design, draw_weight, begin_ns } of watches) {
+    if (!isInside(span, begin_ns)) continue;
+    const turn = (design === "cohort" ? 0.5 : 1) * rarityAt(begin_ns);
+    all += turn;
+    turns.set(stratum, (turns.get(stratum) ?? 0) + turn / (draw_weight > 0 ? draw_weight : 1));
+  }
+  return (stratum) => {
+    const mine = turns.get(stratum);
+    return mine === undefined ? null : Math.min(1, mine / all);
+  };
+}
+
+/**
+ * When a stratum has memory in the span: by the regions on which its watches fell, and those of the class on which none fell, which may be
+ * of any stratum; how much of these is of it the turns tell. Always where no region is known.
  * @param draws of the strata of a class, whatever was found where they fell
+ * @param turnsOf share of the turns in which a stratum could have been drawn; null where that is not known
  */
 export function stratumLives(
   draws: readonly WatchSample[],
   { all, rows }: RegionSet,
   span: Span,
-): (stratum: string) => number {
-  if (rows.length === 0 || !(span.window_ns > 0)) return () => 1;
+  turnsOf: (stratum: string) => number | null = () => null,
+): (stratum: string) => StratumLife {
+  if (rows.length === 0 || !(span.window_ns > 0)) return () => ALWAYS;
   const end = span.end_ns[span.end_ns.length - 1] ?? 0;
   // What was there before the run, or outlives the span, is so whenever it came or goes.
   const life = (birth: number, death: number | null): Life => [
@@ -36,21 +86,31 @@ export function stratumLives(
   const watched = new Map<number, Set<number>>();
   const lifeOf = ({ region_birth_ns, region_death_ns }: WatchSample): Life => life(region_birth_ns, region_death_ns);
   for (const [birth, death] of draws.map(lifeOf)) watched.set(birth, (watched.get(birth) ?? new Set()).add(death));
-  const lives = Map.groupBy(draws, ({ stratum }) => stratum);
+  const drawn = Map.groupBy(draws, ({ stratum }) => stratum);
   const others: Life[] = [];
   for (const row of rows) {
     const one = life(all.birth_ns[row] as number, all.death_ns[row] as number);
     if (watched.get(one[0])?.has(one[1]) !== true) others.push(one);
   }
   const ofAny = together(others);
-  const found = new Map<string, number>();
-  const shareOf = (stratum: string): number => {
-    const pieces = together([...ofAny, ...(lives.get(stratum) ?? []).map(lifeOf)]);
-    return pieces.reduce((sum, piece) => sum + coveredNs(span, ...piece), 0) / span.window_ns;
+  const shareOf = (pieces: readonly Life[]): number =>
+    livedNs(span, pieces, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY) / span.window_ns;
+  const compute = (stratum: string): StratumLife => {
+    const mine = drawn.get(stratum) ?? [];
+    const least = together(mine.map(lifeOf));
+    const most = together([...ofAny, ...least]);
+    const [lo, hi] = [shareOf(least), shareOf(most)];
+    const turns = turnsOf(stratum);
+    if (turns === null || !(hi > lo)) return { share: hi, error: 0, pieces: most };
+    const share = Math.min(hi, Math.max(lo, turns));
+    // As many draws as there are tell it, and it lies between both.
+    const error = Math.min(1 / Math.sqrt(mine.length), (hi - lo) / 2 / share);
+    return { share, error, pieces: hi - share < share - lo ? most : least };
   };
+  const found = new Map<string, StratumLife>();
   return (stratum) => {
-    const share = found.get(stratum) ?? shareOf(stratum);
-    found.set(stratum, share);
-    return share;
+    const one = found.get(stratum) ?? compute(stratum);
+    found.set(stratum, one);
+    return one;
   };
 }

@@ -13,7 +13,7 @@ import { MOST_CENSORED } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/group.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
-import { weighedByAge } from "./moments-after-birth.ts";
+import { earliestShare, weighedByAge } from "./moments-after-birth.ts";
 import { undrawnPasses } from "./undrawn-passes.ts";
 import { type AgedRead, writeHistory } from "./write-epoch.ts";
 
@@ -183,7 +183,10 @@ function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
   return {
     sample: pooledSample(units, weights),
     cut,
-    undrawn: undrawnPasses(set, { time_ns, weights, counted, seen }) + shortSighted(units, weights),
+    undrawn:
+      undrawnPasses(set, { time_ns, weights, counted, seen }) +
+      earliestShare(units, weights) +
+      shortSighted(units, weights),
     passes: weights.reduce((sum, weight, i) => sum + weight * (counted[i] ?? 0), 0),
   };
 }

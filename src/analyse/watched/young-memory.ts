@@ -1,9 +1,11 @@
 /** Memory that had come so lately that no watch could be drawn from it, or few look at it: what is done to it then is in no sum, or counts for too little. */
 import { CENSORED } from "../../label/regions/places.ts";
-import type { WatchSet } from "../input/group.ts";
+import type { Group, WatchSet } from "../input/group.ts";
 import type { RegionSet } from "../input/region-set.ts";
 import type { Span } from "../input/span.ts";
+import type { FaultCounts } from "../process/fault-sums.ts";
 
+const PAGE_BYTES = 4096;
 /** Above this share a sum lacks too much to be a value. */
 export const MOST_YOUNG = 0.05;
 
@@ -34,22 +36,42 @@ export function youngShare({ all, rows }: RegionSet, span: Span, lag_ns: number)
 }
 
 /**
+ * Bytes per second of pages that the kernel gave to memory of which only what is there is drawn, when they were touched first or anew after the
+ * program gave them up; tensors are drawn wherever they are.
+ * @param pagesOf how many of the faults count
+ */
+export function touchedPerSecond(
+  { region_type, span, faults }: Pick<Group, "region_type" | "span" | "faults">,
+  pagesOf: (faults: FaultCounts) => number,
+): number {
+  const isByPage = region_type === "unknown" || region_type === "runtime";
+  return isByPage && faults !== null && span.window_ns > 0 ? (1e9 * PAGE_BYTES * pagesOf(faults)) / span.window_ns : 0;
+}
+
+/**
  * Share of the bytes and time of which windows hold too little as memory comes while they look: a window begins when the memory is
  * there, so that the moments after its birth are in fewer windows than the later ones. Watches are drawn at all ages alike: the age of their
  * bytes tells how much of the time that is.
  * @param length_ns of the window of each exposure
  */
-export function underlookedShare({ exposures, weights }: WatchSet, length_ns: ArrayLike<number>): number {
+export function underlookedShare(
+  { exposures, weights, touched_per_s }: WatchSet,
+  length_ns: ArrayLike<number>,
+): number {
   let missing = 0;
   let all = 0;
+  let looked = 0;
   exposures.forEach(({ watch, armed_ns }, i) => {
     const length = length_ns[i] ?? 0;
     if (length <= 0) return;
     const bytes = weights.bytes[i] ?? 0;
     all += bytes;
+    looked += bytes * length;
     // What was there before the run is of any age.
     const age = watch.region_birth_ns > 0 ? armed_ns - watch.region_birth_ns : length;
     missing += bytes * Math.min(1, Math.max(0, 1 - age / length));
   });
-  return all > 0 ? missing / all : 0;
+  if (!(all > 0)) return 0;
+  const pages = (touched_per_s / weights.total_bytes) * (looked / all / 2e9);
+  return Math.min(1, missing / all + pages);
 }

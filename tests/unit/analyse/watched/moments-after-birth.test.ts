@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { WatchSet } from "../../../../src/analyse/input/group.ts";
-import { isEarliest, weighedByAge } from "../../../../src/analyse/watched/moments-after-birth.ts";
+import { earliestShare, weighedByAge } from "../../../../src/analyse/watched/moments-after-birth.ts";
 
 const GAP = 10;
 const LENGTH = 1000;
@@ -30,7 +30,6 @@ describe("the moments of a window", () => {
     // So old were the moments at which a window can have begun that holds them.
     const counts = [500, 100, 50, 1].map((age) => weight(0, 4990 + GAP + age));
     expect(counts).toEqual([2, 10, 20, 20]);
-    expect(counts.map(isEarliest)).toEqual([false, true, true, true]);
   });
 
   test("count by the time that their own watch was given, where that is shorter than the longest", () => {
@@ -47,5 +46,13 @@ describe("the moments of a window", () => {
     for (let t = 5020 + GAP; t < 5020 + GAP + LENGTH; t += 0.5) sum += 0.5 * weight(0, t + 0.25);
     expect(time_ns[0] ?? 0).toBeCloseTo(sum, 0);
     expect(sum).toBeGreaterThan(3 * LENGTH);
+  });
+
+  test("are followed by as many unseen ones as the earliest may have been, by how few addresses show one", () => {
+    const unit = (...counts: number[]) => ({ complete: [], censored: [], weights: { complete: counts, censored: [] } });
+    // One of four addresses shows a moment that counts for ten: there may be 5.6 such.
+    const share = earliestShare([unit(1, 10), unit(2), unit(3), unit(4)], [1, 1, 1, 1]);
+    expect(share).toBeCloseTo((10 / 20) * 5.57, 1);
+    expect(earliestShare([unit(1), unit(9)], [1, 1])).toBe(0);
   });
 });

@@ -16,7 +16,7 @@ function oneLateWrite(): WatchSet {
     const late = i === 0;
     const count = late ? 1 : 0;
     return {
-      watch: { stratum: "runtime/heap", trap_limit: 8, mode: "rw" },
+      watch: { stratum: "runtime/heap", trap_limit: 8, mode: "rw", dwell_limit_ns: 20e6 },
       armed_ns: 0,
       begin_ns: 0,
       end_ns: late ? 15e6 : 10e6,
@@ -46,6 +46,7 @@ function oneLateWrite(): WatchSet {
     unwatched: 0,
     young: 0,
     lost: 0,
+    touched_per_s: 0,
     strays: [],
     regions: { all: noRegions(), rows: new Uint32Array(0) },
     exposures,

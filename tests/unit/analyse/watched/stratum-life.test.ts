@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { groupsOf } from "../../../../src/analyse/input/group.ts";
 import { spansOf } from "../../../../src/analyse/input/span.ts";
-import { stratumLives } from "../../../../src/analyse/watched/stratum-life.ts";
+import { sharesOfTurns, stratumLives } from "../../../../src/analyse/watched/stratum-life.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 
 const [span] = spansOf([], 1000 * MS);
@@ -44,9 +44,37 @@ test("each stratum has the time of the regions that its watches fell on, and of 
     "activation",
   )?.regions;
   if (span === undefined || regions === undefined) throw new Error("no regions");
-  const lives = stratumLives([...draws("a", 0, 300 * MS), ...draws("b", 200 * MS, null)], regions, span);
-  expect(lives("a")).toBeCloseTo(0.4, 9);
-  expect(lives("b")).toBeCloseTo(0.8, 9);
+  const all = [...draws("a", 0, 300 * MS), ...draws("b", 200 * MS, null)];
+  const lives = stratumLives(all, regions, span);
+  expect(lives("a")).toMatchObject({ share: expect.closeTo(0.4, 9), error: 0 });
+  expect(lives("b")).toMatchObject({ share: expect.closeTo(0.8, 9), error: 0 });
+  // By the turns the region on which no draw fell is not of the first; what its draws show is the least.
+  const byTurns = stratumLives(all, regions, span, (stratum) => (stratum === "a" ? 0.2 : 0.8));
+  expect(byTurns("a")).toMatchObject({ share: expect.closeTo(0.3, 9), pieces: [[0, 300 * MS]] });
+  expect(byTurns("a").error).toBeCloseTo(1 / Math.sqrt(60), 9);
+});
+
+test("turns tell in which share of the time each stratum could have been drawn", () => {
+  if (span === undefined) throw new Error("no span");
+  // The first is there alone for 400 ms, then both have a turn each by turns.
+  const first = draws("a", 0, null, { draw_weight: 1 }).filter(({ begin_ns }) => begin_ns < 400 * MS);
+  const both = draws("a", 400 * MS, null, { draw_weight: 0.5 });
+  const second = both.map((watch, i) => ({ ...watch, stratum: i % 2 === 0 ? "a" : "b" })).slice(0, 36);
+  const shares = sharesOfTurns([...first, ...second], span, () => 1);
+  expect(shares("a")).toBeCloseTo(1, 9);
+  expect(shares("b")).toBeCloseTo(0.6, 9);
+  expect(shares("c")).toBeNull();
+});
+
+test("where memory is there by turns each draw stands for the time of its own turn, not for that without any", () => {
+  // 24,000 bytes for 50 draws and 8,000 for 10 in the first 100 ms, and 8,000 in the last 100 ms.
+  const large = { stratum_bytes: 24_000, inclusion_probability: 1 / 3000 };
+  const first = draws("s", 0, 100 * MS).map((watch, i) => (i < 50 ? { ...watch, ...large } : watch));
+  const watches = [...first, ...draws("s", 900 * MS, null)];
+  const regions = [region({ death_ns: 100 * MS, size_bytes: 24_000 }), region({ addr: 1n << 20n, birth_ns: 900 * MS })];
+  const bytes = groupOf({ watches, regions }, "activation")?.uniform.weights.total_bytes ?? 0;
+  const mean = ((50 * 24_000 + 10 * 8000) / 60 + 8000) / 2;
+  expect(bytes / (0.2 * mean)).toBeWithin(0.97, 1.03);
 });
 
 test("draws that fell on another class, as the memory had changed, stand for what of the stratum is of that class", () => {
