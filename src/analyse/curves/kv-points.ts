@@ -25,18 +25,21 @@ const asSeen = (sample: RecurrentSample): RecurrentSample => ({
 
 /** The curve with which the quantiles of `kvNeedFigures` agree. */
 export function kvNeedPoints({ kvRows, input }: Group, need: KvNeedTimes, falling: boolean): CurvePoint[] {
-  return sequencePoints(need.ofRows(kvUnits(kvRows)), input.seed, need.stream, falling);
+  const early = input.kvEarly?.[need.earlyShare];
+  return sequencePoints(need.ofRows(kvUnits(kvRows)), input.seed, need.stream, falling, early);
 }
 
 /**
  * Of few sequences it is the curve of what was seen, which is no more than a bound and has no band.
  * @param stream of the random numbers
+ * @param early share of the weight that others may have, of which nothing is known: above all of these, or below
  */
 export function sequencePoints(
   { times, weights, open }: ReturnType<KvNeedTimes["ofRows"]>,
   seed: number,
   stream: number,
   falling: boolean,
+  early = 0,
 ): CurvePoint[] {
   const n = times.length;
   const sample = recurrentSample(times, weights);
@@ -75,7 +78,8 @@ export function sequencePoints(
   const points = bare.map(({ value, share }, k) => {
     const { lo } = percentileInterval(share, replicates[k] ?? out, level);
     const { hi } = percentileInterval(share, largest[k] ?? out, level);
-    return { value, share: interval(share, upperEndNeeds(share, n, effective).isFar ? null : lo, hi) };
+    const least = lo === null || upperEndNeeds(share, n, effective).isFar ? null : lo * (1 - early);
+    return { value, share: interval(share, least, hi === null ? null : hi * (1 - early) + early) };
   });
   return curvePoints(points, observationsOf(sample), falling);
 }

@@ -83,7 +83,7 @@ function watchPoints(group: Group, kind: PassKind): CurvePoint[] | string {
   });
 }
 
-/** What steps write is all that is written to rows, unless rows come back from elsewhere; what they need is the least that is read. */
+/** What steps write is all that is written to rows, unless rows come back from elsewhere or those of some are not known; what they need is the least that is read. */
 function stepPoints({ kvRows, input, span }: Group, kind: PassKind): CurvePoint[] {
   const steps = input.steps.filter((s) => Number.isFinite(s.begin_ns)).sort((a, b) => a.begin_ns - b.begin_ns);
   const sums = kvStepSums(kvRows, input.steps, span);
@@ -102,7 +102,7 @@ function stepPoints({ kvRows, input, span }: Group, kind: PassKind): CurvePoint[
   return edges.map(([x, x_end], i) => {
     const time = coveredNs(span, x, x_end);
     const rate = time > 0 ? (1e9 * (totals[i] ?? 0)) / time : null;
-    const isLeast = kind === "read" || sums.isRestored;
+    const isLeast = kind === "read" || sums.isRestored || input.kvEarly != null;
     return { x, x_end, y: isLeast ? null : rate, lo: isLeast ? rate : null, hi: null, n: n[i] ?? 0 };
   });
 }

@@ -50,7 +50,7 @@ function needsOf(rows: readonly KvRowSample[]) {
 }
 
 const stepPoints = ({ kvRows, input }: Group): CurvePoint[] =>
-  sequencePoints(needsOf(kvRows), input.seed, RETENTION.stream, true);
+  sequencePoints(needsOf(kvRows), input.seed, RETENTION.stream, true, input.kvEarly?.written_share);
 
 /** Of a write that is read by a pass this is read; a step that needs a row reads it once at least. */
 export const readsPerWriteCurve: CurveOf = (group, rows) =>

@@ -1,5 +1,6 @@
 /** What the metrics read: reduced, in memory, times as ns since the start of the run. */
 
+import type { EarlyRows } from "../../label/kv/early-batches.ts";
 import type { RowWrites } from "../../label/kv/kv-token.ts";
 import type { Regions } from "../../label/regions/region-map.ts";
 import type { Residency } from "../../label/regions/residency.ts";
@@ -227,6 +228,8 @@ export interface AnalysisInput {
   readonly kvRows: readonly KvRowSample[];
   /** Why the engine's steps do not tell the lives of all KV rows; null where they do, or there is no engine. */
   readonly kvUntold: string | null;
+  /** What is open of rows of batches that came before it was known what their context held; none where it is absent or null. */
+  readonly kvEarly?: EarlyRows | null;
   /** Why they do not tell how often those are written; null where they do, as far as they tell their lives. */
   readonly kvWritesUntold: string | null;
   readonly accessSums: readonly AccessSums[];

@@ -38,7 +38,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     steps,
     originNs: labelled.origin_ns,
     windowNs: labelled.window_ns,
-    clears: cacheClears(kvRows),
+    clears: cacheClears(kvRows, labelled.kvRows.early?.held),
     gapNs: passGapNs(facts.trap_cost_ns),
     memoryBytes,
   };
@@ -53,6 +53,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     steps,
     kvRows,
     kvUntold: labelled.kvRows.untold,
+    kvEarly: labelled.kvRows.early,
     kvWritesUntold: kvWritesUntold(labelled.kvRows),
     accessSums,
     regionSamples: accessSums.length === 0 ? [] : await loadRegionSamples(sampled, labelled.trace.accesses.rowsOf),

@@ -16,6 +16,7 @@ export const AGES: EpochTimes = {
     "age of KV rows when the engine's steps needed them, per byte needed; percentile bootstrap over sequences, tails of Student's t, n counts them",
   notOfCopies:
     "each step reads what it has just written itself, and the copy before it: how old the one is by then is not told",
+  earlyShare: "needed_share",
   stepOpen: "rows that were in the cache before the first step seen",
   watchMethod:
     "KM of the time back to the last write, over read passes in a common window, censored at the start of the exposure; interval by the share up to each time, addresses resampled",
@@ -38,7 +39,7 @@ export const ageAtRead: MetricFamily = {
     averaged_over: "read passes",
   })),
   estimator:
-    "The read passes in a window after the arming are reads picked at random. Looking back from each: the age is known where the write lies inside the exposure, else it is longer than the exposure so far and censored there. Product-limit curve, each read by the bytes that it stands for. Strata of which no watch saw a read are allowed for as `iai` does. Watches with a high trap limit stand in for all only where what the others saw has no median; reads that they lack of those that all count may be of any age. KV rows by steps: needs spaced evenly from write to last need, weighted by bytes needed, resampled by sequence as retention is; a row that was in the cache before the first step is older than the time since that step, and censored there.",
+    "The read passes in a window after the arming are reads picked at random. Looking back from each: the age is known where the write lies inside the exposure, else it is longer than the exposure so far and censored there. Product-limit curve, each read by the bytes that it stands for. Strata of which no watch saw a read are allowed for as `iai` does. Watches with a high trap limit stand in for all only where what the others saw has no median; reads that they lack of those that all count may be of any age. KV rows by steps: needs spaced evenly from write to last need, weighted by bytes needed, resampled by sequence as retention is; a row that was in the cache before the first step is older than the time since that step, and censored there; what batches may have needed before it was known what their context held is allowed for, as younger or older than all of it.",
   sources: [
     ["step", "KV rows: each step needs those of the sequences in its batch"],
     ["watch", "writes and reads of the watched bytes"],

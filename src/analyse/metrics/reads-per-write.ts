@@ -76,22 +76,30 @@ function stepFigures({ kvRows, kvUntold, input }: Group): Figure[] {
   const bytes = Float64Array.from(units, ([, sum]) => sum);
   const estimate = ratioInterval(needs, bytes, resample(new Uint8Array(n), input.seed, 1001));
   const base = { source: "step", n, coverage: 1 };
+  const { kvEarly = null } = input;
+  // Rows of early batches may be needed by none.
+  const least = (end: number | null): number | null =>
+    end === null || kvEarly === null ? end : end * (1 - kvEarly.written_share);
+  const needed = least(estimate.value);
   return [
     {
       ...base,
       metric: NEEDS,
-      estimate: interval(estimate.value, estimate.value, estimate.value),
+      estimate: kvEarly === null ? interval(needed, needed, needed) : interval(null, needed, null),
       census: true,
+      ...(kvEarly === null ? {} : { bound: true, why: kvEarly.why }),
       method: "count of the steps of this run that needed its rows, over the rows; n counts sequences",
     },
     {
       ...base,
       metric: METRIC,
-      estimate: interval(null, estimate.lo, null),
+      estimate: interval(null, least(estimate.lo), null),
       bound: true,
       fewest: FEWEST_SEQUENCES,
       method: "steps that needed a KV row, up to the end of the run; BCa over sequences, n counts them",
-      why: n < FEWEST_SEQUENCES ? tooFewSequences(n) : NEED_IS_LESS,
+      why: [n < FEWEST_SEQUENCES ? tooFewSequences(n) : NEED_IS_LESS, ...(kvEarly === null ? [] : [kvEarly.why])].join(
+        "; ",
+      ),
     },
   ];
 }
@@ -132,7 +140,7 @@ export const readsPerWrite: MetricFamily = {
     },
   ],
   estimator:
-    "Ratio of two sums, each weighted by the design, with BCa over addresses, and room for a share of the writes that is read once more or once less than where all were alike; strata of which no watch saw a read, or a write, are allowed for as the rates do. KV rows by steps: steps that needed them after the write, over rows (each copy of one that moves), with BCa over sequences. Traces of every access: ratio of loads and stores, weighted by period.",
+    "Ratio of two sums, each weighted by the design, with BCa over addresses, and room for a share of the writes that is read once more or once less than where all were alike; strata of which no watch saw a read, or a write, are allowed for as the rates do. KV rows by steps: steps that needed them after the write, over rows (each copy of one that moves), with BCa over sequences; bounds from below where batches came before it was known what their context held. Traces of every access: ratio of loads and stores, weighted by period.",
   sources: [
     ["watch", "loads and stores of the same addresses"],
     ["step", "KV rows: one write, then a need of each step with their sequence, which bounds the reads from below"],

@@ -36,7 +36,7 @@ function mostFalse(blocks: number): number {
 /** Of all blocks that can have been written, at least those seen rewritten were. */
 function upperEnd(group: Group, blocksWritten: WrittenBlocks, blocks: number): number | null {
   const sure = blocksWritten.rewritten.blocks - mostFalse(blocks);
-  const clears = cacheClears(group.kvRows).length;
+  const clears = cacheClears(group.kvRows, group.input.kvEarly?.held).length;
   const most = Math.max(mostBlocks(group.regions, blocksWritten.grain_bytes, clears), blocks);
   return sure > 0 ? (most - sure) / most : null;
 }

@@ -5,12 +5,15 @@ import type { KvRowSample } from "../input/input.ts";
  * Times at which the last live row left the cache, ascending. A trim after which other rows are still alive is not listed:
  * their cells go on with the same life.
  * @param rows KV rows of one class, in any order
+ * @param held from when to when a cache held rows that are not among them
  */
-export function cacheClears(rows: readonly KvRowSample[]): Float64Array {
-  const writes = Float64Array.from(rows, (row) => row.write_ns).sort();
+export function cacheClears(
+  rows: readonly KvRowSample[],
+  held: readonly (readonly [begin_ns: number, end_ns: number])[] = [],
+): Float64Array {
+  const writes = Float64Array.from([...rows.map((row) => row.write_ns), ...held.map(([begin_ns]) => begin_ns)]).sort();
   const ends = Float64Array.from(
-    rows.filter((row) => Number.isFinite(row.evict_ns)),
-    (row) => row.evict_ns,
+    [...rows.map((row) => row.evict_ns), ...held.map(([, end_ns]) => end_ns)].filter(Number.isFinite),
   ).sort();
   const clears: number[] = [];
   let written = 0;

@@ -42,6 +42,8 @@ export interface KvNeedTimes {
     readonly weights: readonly number[];
     readonly open: number;
   };
+  /** The share that early batches may have of what these times are weighed by. */
+  readonly earlyShare: "written_share" | "needed_share";
   readonly stepMethod: string;
   /** Why a time of KV rows is open. */
   readonly stepOpen: string;
@@ -66,10 +68,13 @@ export function levelFor(n: number): number {
   return n < 2 ? CI_LEVEL : expandedLevel(CI_LEVEL, n);
 }
 
-/** What an upper end at a quantile needs: so many sequences, and so many of one size; `isFar` where there are fewer. */
-export function upperEndNeeds(q: number, n: number, effective: number) {
+/**
+ * What an upper end at a quantile needs: so many sequences, and so many of one size; `isFar` where there are fewer.
+ * @param highest the quantile of what is known that the upper end lies at
+ */
+export function upperEndNeeds(q: number, n: number, effective: number, highest = q) {
   const wanted = FEWEST_FOR_HI.find(([most]) => q <= most)?.[1] ?? 0;
-  const alike = Math.ceil(FEWEST_BEYOND / (1 - q) - 1e-9);
+  const alike = Math.ceil(FEWEST_BEYOND / (1 - highest) - 1e-9);
   return { wanted, alike, isFar: n < wanted || effective < alike };
 }
 
@@ -87,6 +92,13 @@ export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
   const qs = need.quantiles.map(([, q]) => q);
   const sample = recurrentSample(times, weights);
   const { method, why } = { method: need.stepMethod, why: need.stepOpen };
+  const { kvEarly = null } = input;
+  const early = kvEarly === null ? [] : [kvEarly.why];
+  // The times of early rows may all be shorter than those that are known, or all longer.
+  const share = kvEarly?.[need.earlyShare] ?? 0;
+  const lowQs = qs.map((q) => (q - share) / (1 - share));
+  const highQs = qs.map((q) => q / (1 - share));
+  const lowEnd = (k: number, time: number | null): number | null => ((lowQs[k] ?? 0) > 0 ? time : 0);
   const base = {
     source: "step",
     n,
@@ -96,37 +108,47 @@ export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
     fewest: FEWEST_SEQUENCES,
   };
   if (n < FEWEST_SEQUENCES) {
-    const seen = seenQuantiles(sample, qs);
+    const seen = seenQuantiles(sample, lowQs);
     return need.quantiles.map(([metric], k) => ({
       ...base,
       metric,
       method,
-      estimate: interval(null, open > 0 ? (seen[k] ?? null) : null, null),
+      estimate: interval(null, open > 0 ? lowEnd(k, seen[k] ?? null) : null, null),
       // What is still open was needed for so long at least, whatever comes.
       ...(open > 0 ? { bound: true, census: true } : {}),
-      why: open > 0 ? `${tooFewSequences(n)}, and ${why}: so long at least` : tooFewSequences(n),
+      why: [open > 0 ? `${tooFewSequences(n)}, and ${why}: so long at least` : tooFewSequences(n), ...early].join("; "),
     }));
   }
   const resamples = resample(new Uint8Array(n), input.seed, need.stream, REPLICATES);
   const level = levelFor(n);
   const found = recurrentQuantiles(sample, qs, resamples, level);
+  const lower = share > 0 ? recurrentQuantiles(sample, lowQs, resamples, level) : found;
+  const higher = share > 0 ? recurrentQuantiles(sample, highQs, resamples, level) : found;
   // An open row may be needed no more, or go on as others did: the interval reaches from the one to the other.
-  const seen = open > 0 ? seenIntervals(sample, qs, resamples, level) : found;
+  const seen = open > 0 ? seenIntervals(sample, lowQs, resamples, level) : lower;
   const effective = effectiveUnits(sample);
   return need.quantiles.map(([metric, q], k) => {
-    const { value = null, lo = null, hi = null } = found[k] ?? {};
-    const least = seen[k]?.lo ?? null;
-    const { wanted, alike, isFar } = upperEndNeeds(q, n, effective);
+    const value = found[k]?.value ?? null;
+    const lo = lowEnd(k, lower[k]?.lo ?? null);
+    const least = lowEnd(k, seen[k]?.lo ?? null);
+    const highest = highQs[k] ?? 1;
+    const { wanted, alike, isFar } = upperEndNeeds(q, n, effective, highest);
+    const isOpen = isFar || highest >= 1;
     const few =
       n < wanted
         ? `${n} sequences: an upper end this far out needs ${wanted}`
         : `as much as ${effective.toFixed(1)} sequences of one size: an upper end this far out needs ${alike}`;
+    const reasons = [...(open > 0 ? [why] : []), ...(isFar && highest < 1 ? [few] : []), ...early];
     return {
       ...base,
       metric,
       method,
-      estimate: interval(value, lo === null || least === null ? (lo ?? least) : Math.min(lo, least), isFar ? null : hi),
-      ...(isFar || open > 0 ? { why: [...(open > 0 ? [why] : []), ...(isFar ? [few] : [])].join("; ") } : {}),
+      estimate: interval(
+        value,
+        lo === null || least === null ? (lo ?? least) : Math.min(lo, least),
+        isOpen ? null : (higher[k]?.hi ?? null),
+      ),
+      ...(reasons.length > 0 ? { why: reasons.join("; ") } : {}),
     };
   });
 }

@@ -15,6 +15,7 @@ interface Written {
 }
 
 const STREAM = 1006;
+const MOVED = "positions were moved while rows were in the cache, for which the engine may have written them again";
 
 /**
  * The share of rows, by their bytes, that nothing was written over before the engine gave them up, nor they over another.
@@ -39,25 +40,32 @@ export function kvWriteOnce({ kvRows, kvUntold, input }: Group, metric: string):
   const n = byFilling.size;
   if (all.all === 0) return [];
   const base = { metric, source: "step", n, coverage: 1 };
+  const { kvEarly = null } = input;
+  // All rows of early batches may be written once, or none.
+  const early = kvEarly?.written_share ?? 0;
+  const withEarly = (lo: number | null, hi: number | null) =>
+    interval(null, lo === null ? null : lo * (1 - early), hi === null ? null : hi * (1 - early) + early);
   const share = all.once / all.all;
   if (all.perhaps > 0) {
     return [
       {
         ...base,
-        estimate: interval(null, share, (all.once + all.perhaps) / all.all),
+        estimate: withEarly(share, (all.once + all.perhaps) / all.all),
         bound: true,
         census: true,
         method: "count of the rows that the engine's steps write; n counts sequences",
-        why: "positions were moved while rows were in the cache, for which the engine may have written them again",
+        why: [MOVED, ...(kvEarly === null ? [] : [kvEarly.why])].join("; "),
       },
     ];
   }
+  const bound = kvEarly === null ? {} : { bound: true, why: kvEarly.why };
   if (all.once === 0 || all.once === all.all) {
     return [
       {
         ...base,
-        estimate: interval(share, share, share),
+        estimate: kvEarly === null ? interval(share, share, share) : withEarly(share, share),
         census: true,
+        ...bound,
         method: "count of the rows that the engine's steps write, the same for every sequence; n counts sequences",
       },
     ];
@@ -65,10 +73,12 @@ export function kvWriteOnce({ kvRows, kvUntold, input }: Group, metric: string):
   const units = [...byFilling.values()];
   const once = Float64Array.from(units, (sum) => sum.once);
   const bytes = Float64Array.from(units, (sum) => sum.all);
+  const estimate = ratioInterval(once, bytes, resample(new Uint8Array(n), input.seed, STREAM));
   return [
     {
       ...base,
-      estimate: ratioInterval(once, bytes, resample(new Uint8Array(n), input.seed, STREAM)),
+      estimate: kvEarly === null ? estimate : withEarly(estimate.lo, estimate.hi),
+      ...bound,
       fewest: FEWEST_SEQUENCES,
       method: "rows that the engine's steps write once over rows that they write, BCa over sequences; n counts them",
     },

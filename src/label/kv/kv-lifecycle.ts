@@ -4,6 +4,7 @@ import { isInBlocks, type KvPlace, UNKNOWN_LAYOUT } from "../../regions/kv-layou
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
 import { tooMany } from "../label-room.ts";
 import type { StepRow } from "../timeline/step-row.ts";
+import { type EarlyRows, earlyRows } from "./early-batches.ts";
 import { type CacheContext, cacheContexts, contextsOfTensors } from "./kv-contexts.ts";
 import type { KvToken } from "./kv-token.ts";
 import { kvTokens, SEVERAL_CACHES, withoutCut } from "./kv-tokens.ts";
@@ -44,6 +45,8 @@ export interface KvRows {
   readonly copies: readonly RowCopies[];
   /** Bytes of cache tensors without a row of a token: one state for each sequence, or a shape that is none of a cache's. */
   readonly rowless_bytes: number;
+  /** What the first batches leave open that were seen of a context; null where there are none. */
+  readonly early: EarlyRows | null;
   /** Why the lives of some rows cannot be told, which are left out then; null where all are told. */
   readonly untold: string | null;
 }
@@ -171,6 +174,8 @@ function allRows(
   const streamCells = (context: CacheContext): number | null =>
     (tensorsOf.get(keyOf(context)) ?? []).find(({ streams, layout }) => streams > 1 && !isInBlocks(layout))?.cells ??
     null;
+  const cellsOf = (context: CacheContext): number =>
+    Math.max(0, ...(tensorsOf.get(keyOf(context)) ?? []).map(({ cells, streams }) => cells * streams));
   const ofSteps = kvTokens(steps, streamCells, mostTokens);
   const rooms: number[][] = [];
   const roomFor = (members: readonly KvTensor[]): number =>
@@ -221,6 +226,7 @@ function allRows(
     rooms,
     roomOf: ordered?.map((t) => roomNumbers[t] as number) ?? roomNumbers,
     ...{ confirmed, contradicted: 0, copies: ofSteps.moved.copies, rowless_bytes, untold },
+    early: earlyRows(ofSteps.early, cellsOf, steps),
   };
 }
 
@@ -240,6 +246,6 @@ export function kvRows(
     if (!(error instanceof MrmTraceError) || error.code !== "environment") throw error;
     const nothing = { tokens: [], tensors: [], rooms: [], roomOf: [], copies: [], confirmed: new Set<number>() };
     const untold = `${error.message}; analyse with --memory 2GiB tells more`;
-    return { ...nothing, contradicted: 0, rowless_bytes: 0, untold };
+    return { ...nothing, contradicted: 0, rowless_bytes: 0, early: null, untold };
   }
 }

@@ -2,6 +2,7 @@
 
 import { tooMany } from "../label-room.ts";
 import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
+import { type EarlyContext, earlyReason, partedEarly, withKnown, writesRows } from "./early-batches.ts";
 import { cellList, cellsOf, cellTokens, rangesIn } from "./kv-cells.ts";
 import { type CacheContext, cacheContexts } from "./kv-contexts.ts";
 import type { KvToken, TokenCounters } from "./kv-token.ts";
@@ -20,6 +21,8 @@ export interface KvTokens {
 
 /** The same, and what is told of caches that move for every batch. */
 export interface CacheTokens extends KvTokens {
+  /** Contexts of which nothing is told at first. */
+  readonly early: readonly EarlyContext[];
   readonly moved: Pick<MovedRows, "groups" | "copies">;
 }
 
@@ -110,6 +113,9 @@ function positionsOf(step: StepRow): Positions {
 
 const KNOWS_ITS_START = new Set(["context", "kv_clear"]);
 
+const knowsItsStart = ({ kind }: StepRow): boolean => KNOWS_ITS_START.has(kind);
+const tellsRows = (step: StepRow): boolean => runsOf(step) !== null;
+
 /** What is told of caches that move, and the steps that are about others. */
 interface Moved extends MovedRows {
   readonly untold: readonly string[];
@@ -154,10 +160,17 @@ function movedOf(steps: readonly StepRow[], counters: TokenCounters): Moved {
   return { ...rows, untold, others: others.filter((step) => !bare.has(step)) };
 }
 
+/** Why a batch does not tell its rows. @param batches of the run */
+function untoldBatch(step: StepRow, steps: readonly StepRow[], batches: number): string {
+  if (step.n_sequences !== null || steps.some(knowsItsStart))
+    return "the engine does not tell the sequences of a batch";
+  return earlyReason(steps.filter((one) => writesRows(one) && !tellsRows(one)).length, batches);
+}
+
 /** Tokens of one context, of which `steps` are in order of their begin. */
 function contextTokens(
   { pid, engine, context, steps }: CacheContext,
-  layout: CacheSettings & { readonly streamCells: number | null },
+  layout: CacheSettings & { readonly streamCells: number | null; readonly batches: number },
   counters: TokenCounters,
 ): KvTokens {
   const { streamCells, caches, keepsPrefixes } = layout;
@@ -176,9 +189,9 @@ function contextTokens(
     if (step.kind === "encode") continue;
     if (isBatch(step)) {
       const runs = runsOf(step);
-      if (runs === null) return { tokens: [], untold: "the engine does not tell the sequences of a batch" };
+      if (runs === null) return { tokens: [], untold: untoldBatch(step, steps, layout.batches) };
       cache.batch(step, runs, tellsCells ? rowCellsOf(step) : null);
-    } else if (KNOWS_ITS_START.has(step.kind) || step.kind === "context_free") {
+    } else if (knowsItsStart(step) || step.kind === "context_free") {
       cache.empty(step);
     } else if (step.kind === "kv_trim") {
       // A trim that does not say of what takes what was seen, and promises nothing of what was not.
@@ -217,6 +230,8 @@ export function kvTokens(
   const found: (readonly KvToken[])[] = [];
   const moved = { groups: [] as MovedRows["groups"][number][], copies: [] as MovedRows["copies"][number][] };
   const untold = new Set<string>();
+  const early: EarlyContext[] = [];
+  const batches = steps.filter(writesRows).length;
   let fillings = 0;
   let count = 0;
   const counters: TokenCounters = {
@@ -248,14 +263,18 @@ export function kvTokens(
       const settings = settingsOf(engineSteps);
       const named = namedSequences(engineSteps);
       for (const context of contexts) {
-        const ofContext = contextTokens(context, { streamCells: streamCells(context), ...settings }, counters);
+        const parted = partedEarly(context.steps, tellsRows, knowsItsStart);
+        const sinceKnown = { ...context, steps: parted?.later ?? context.steps };
+        const layout = { streamCells: streamCells(context), batches, ...settings };
+        const ofContext = contextTokens(sinceKnown, layout, counters);
         found.push(named === null ? ofContext.tokens : withOwners(ofContext.tokens, named));
         if (ofContext.untold !== null) untold.add(ofContext.untold);
+        else if (parted !== null) early.push(withKnown(parted.early, context, ofContext.tokens));
       }
     }
   }
   const tokens = found
     .flat()
     .sort((left, right) => left.write_ns - right.write_ns || (left.position ?? -1) - (right.position ?? -1));
-  return { tokens, moved, untold: untold.size === 0 ? null : [...untold].join("; ") };
+  return { tokens, moved, early, untold: untold.size === 0 ? null : [...untold].join("; ") };
 }

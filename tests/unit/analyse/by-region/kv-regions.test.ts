@@ -61,7 +61,7 @@ function rowsOf(change: Partial<KvRows> = {}): KvRows {
   const room = { rooms: [tensors.map((_, k) => k)], roomOf: all.map(() => 0) };
   return {
     ...{ tokens: all, tensors, ...room, confirmed: new Set<number>(), contradicted: 0 },
-    ...{ copies: [], rowless_bytes: 0, untold: null },
+    ...{ copies: [], rowless_bytes: 0, early: null, untold: null },
     ...change,
   };
 }

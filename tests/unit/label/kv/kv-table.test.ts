@@ -68,6 +68,7 @@ function everyRow(tokens: readonly KvToken[], tensors: readonly KvTensor[], conf
     contradicted: 0,
     copies: [],
     rowless_bytes: 0,
+    early: null,
     untold: null,
   };
 }

@@ -196,7 +196,7 @@ describe("a restore", () => {
   test("of a part of a cache leaves nobody knowing what is there", () => {
     const steps = [ofSequence(100, 0, 0, 3), change("kv_restore", 200, 0, { partial: true })];
     expect(kvTokens(steps)).toEqual({
-      ...{ tokens: [], moved: { groups: [], copies: [] }, untold: "a part of a saved cache was restored" },
+      ...{ tokens: [], moved: { groups: [], copies: [] }, early: [], untold: "a part of a saved cache was restored" },
     });
   });
 });

@@ -89,7 +89,7 @@ describe("cells that the engine names", () => {
 
   test("tell no lives where some layers have another cache: its window may have passed rows that are still there", () => {
     expect(kvTokens([START, SHARED, caches(2), ...STEPS])).toEqual({
-      ...{ tokens: [], moved: { groups: [], copies: [] }, untold: SEVERAL_CACHES },
+      ...{ tokens: [], moved: { groups: [], copies: [] }, early: [], untold: SEVERAL_CACHES },
     });
   });
 
