@@ -178,12 +178,19 @@ export function requestsText({ requests: took }: RunReport): string | null {
   ].join("; ");
 }
 
+/** " (llama.cpp b11549)", or " (2 builds: b11063, b11549)"; nothing where none is known. */
+function buildText({ name, build, builds }: NonNullable<RunReport["engine"]>): string {
+  if (builds === undefined) return build == null ? "" : ` (${build})`;
+  const names = builds.map((one) => (one.build === null ? "one not known" : one.build.replace(`${name} `, "")));
+  return ` (${builds.length} builds: ${names.join(", ")})`;
+}
+
 /** Which engine ran which model, by what both say of themselves; null where neither is known. */
 export function engineText(report: RunReport): string | null {
   const { engine, model } = report;
   const { n_ctx } = engine?.context ?? {};
   const parts = [
-    ...(engine == null ? [] : [engine.name + (engine.build == null ? "" : ` (${engine.build})`)]),
+    ...(engine == null ? [] : [engine.name + buildText(engine)]),
     ...(model == null ? [] : [modelText(model)]),
     ...(typeof n_ctx === "number" ? [`n_ctx ${n_ctx}`] : []),
     ...(engine == null ? [] : [engineThreadsText(report)]),

@@ -30,9 +30,14 @@ export type ModelFacts = z.output<typeof modelFactsSchema>;
 /** An engine by its libraries and by what a program asked of it. */
 export const engineFactsSchema = z.looseObject({
   name: z.string(),
-  /** The version that its library is known to be, and the build id of that library; null where neither is known. */
+  /** The version that its library is known to be, and the build id of that library; null where neither is known, and where there are several. */
   build: word.optional(),
   build_id: word.optional(),
+  /** Every build that took batches; missing where there is one. */
+  builds: z
+    .array(z.object({ build: word, build_id: word }))
+    .readonly()
+    .optional(),
   /** What the context that decoded was asked to be, in the engine's own names. */
   context: z.record(z.string(), z.unknown()).nullable().optional(),
   /**

@@ -1,17 +1,15 @@
 /** The engines of a run, as they told of themselves in the step stream. */
 import { endOf } from "../../statistics/doubling-bins.ts";
 import { olderEngine } from "../capture/older-captures.ts";
+import { type EngineBuilds, engineBuilds } from "./engine-builds.ts";
 import { detailOf, isBatch, type StepRow } from "./step-row.ts";
 
-export interface EngineSeen {
+export interface EngineSeen extends EngineBuilds {
   readonly name: string;
   /** Files in which it was found, in order of time. */
   readonly objects: readonly string[];
   /** What it runs with, by names of its own; the last word of each. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** The version that its library is known to be, and that library's build id; null where neither is known. */
-  readonly build: string | null;
-  readonly build_id: string | null;
   /** What the context that decoded was asked to be; null where that was not seen. */
   readonly context: Readonly<Record<string, unknown>> | null;
   /** Which experts of a mixture were read in the tokens that were looked at; none for other models. */
@@ -137,8 +135,6 @@ function engineTime(details: readonly Readonly<Record<string, unknown>>[]): Engi
   return tokens > 0 && time_ns > 0 ? { tokens, time_ns, tokens_per_s: tokens / (time_ns / 1e9) } : null;
 }
 
-const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
-
 /** The context of the first batch, as it was asked for; else the last that was made. */
 function contextAsked(steps: readonly StepRow[]): EngineSeen["context"] {
   const made = steps.filter(({ kind, result }) => kind === "context" && result !== null && result !== 0);
@@ -163,10 +159,10 @@ export function enginesSeen(steps: readonly StepRow[]): EngineSeen[] {
     const details = stepsOfEngine.map(detailOf);
     const paths = details.flatMap(({ path }) => (typeof path === "string" ? [path] : []));
     const objects = [...new Set(paths)];
-    const built = details.find(({ build }) => typeof build === "string") ?? {};
-    const context = contextAsked(steps.filter((step) => step.engine === engine));
+    const mine = steps.filter((step) => step.engine === engine);
+    const context = contextAsked(mine);
     const experts = expertsRead(details);
-    const about = { objects, build: textOf(built.build), build_id: textOf(built.build_id), context };
+    const about = { objects, ...engineBuilds(mine), context };
     if (engine === null) return { ...about, ...olderEngine(steps) };
     const settings = Object.assign({}, ...details.map(({ settings: one }) => one));
     const engine_time = engineTime(details);

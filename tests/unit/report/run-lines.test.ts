@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { requestsText } from "../../../src/report/run-lines.ts";
+import { engineText, requestsText } from "../../../src/report/run-lines.ts";
 import { demoReport } from "../../fixtures/run-report.ts";
 
 test("the line of requests has the rate of answers by the server and by the client, and leaves out what is not known", () => {
@@ -16,4 +16,17 @@ test("the line of requests has the rate of answers by the server and by the clie
   expect(text({ ...rates, engine_tokens_per_s: null, engine_later_tokens_per_s: null })).toBe(
     "2 of 2 answered; answers 400 tokens, 110/s at the client",
   );
+});
+
+test("the line of the engine has its build, or how many and which, one that is not known too", () => {
+  const build = (about: object) =>
+    engineText({ ...demoReport(), model: null, engine: { name: "llama.cpp", ...about } })?.replace(/, [^)]*$/, "");
+  const builds = [
+    { build: "llama.cpp b11063", build_id: "a1" },
+    { build: "llama.cpp b11549", build_id: "b2" },
+    { build: null, build_id: "c3" },
+  ];
+  expect(build({ build: "ggml 0.25.1", build_id: "a1" })).toBe("llama.cpp (ggml 0.25.1)");
+  expect(build({ build: null, build_id: null })).toBe("llama.cpp");
+  expect(build({ build: null, build_id: null, builds })).toBe("llama.cpp (3 builds: b11063, b11549, one not known)");
 });

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { enginesSeen } from "../../../../src/label/timeline/engines-seen.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 
@@ -34,6 +34,45 @@ test("an engine is told with the build of its library and with what the context 
     build: "ggml 0.25.1",
     build_id: "a1",
     context: { n_ctx: 512, n_threads: 2 },
+  });
+});
+
+describe("the build of an engine", () => {
+  const library = (path: string, build: string | null, symbols: readonly string[], pid = 1) => [
+    step("engine", { path, build, build_id: `id of ${path}` }, { pid }),
+    step("probes", { path, symbols }, { pid }),
+  ];
+  const KERNELS = library("/lib/libggml-base.so", "ggml 0.25.1", ["ggml_graph_compute"]);
+  const LLAMA = library("/lib/libllama.so", "llama.cpp v0.5.0", ["llama_model_load", "llama_decode"]);
+
+  test("is that of the file that takes its batches, whichever was found first", () => {
+    for (const steps of [
+      [...KERNELS, ...LLAMA],
+      [...LLAMA, ...KERNELS],
+    ]) {
+      expect(enginesSeen(steps)).toMatchObject([{ build: "llama.cpp v0.5.0", build_id: "id of /lib/libllama.so" }]);
+      expect(enginesSeen(steps)[0]?.builds).toBeUndefined();
+    }
+  });
+
+  test("is that of another part where the former has none that is known", () => {
+    const unnamed = library("/lib/libllama.so", null, ["llama_decode"]);
+    expect(enginesSeen([...unnamed, ...KERNELS])).toMatchObject([{ build: "ggml 0.25.1" }]);
+  });
+
+  test("is none where there are several, which are all told in one order, each once", () => {
+    const newer = library("/x10/engine.so", "llama.cpp b11549", ["llama_decode"], 2);
+    const older = library("/x9/engine.so", "llama.cpp b9063", ["llama_decode"]);
+    const again = library("/copy/engine.so", "llama.cpp b9063", ["llama_decode"], 3);
+    const unnamed = library("/own/engine.so", null, ["llama_decode"], 4);
+    expect(enginesSeen([...newer, ...KERNELS, ...older, ...unnamed, ...again])[0]).toMatchObject({
+      ...{ build: null, build_id: null },
+      builds: [
+        { build: "llama.cpp b9063" },
+        { build: "llama.cpp b11549", build_id: "id of /x10/engine.so" },
+        { build: null, build_id: "id of /own/engine.so" },
+      ],
+    });
   });
 });
 
