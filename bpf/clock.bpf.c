@@ -39,6 +39,7 @@ int clock_tick(struct bpf_perf_event_data *ctx)
 {
 	__u64 now, id = current_ids();
 	__u64 selector = CODE_SELECTOR(ctx);
+	struct target *target = target_of(id >> 32);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct tick_count *count = bpf_map_lookup_elem(&tick_counts, &cpu);
 	struct task_struct *task;
@@ -47,7 +48,7 @@ int clock_tick(struct bpf_perf_event_data *ctx)
 		return 0;
 	count->runs++;
 	count->period += ctx->sample_period;
-	if (!target_of(id >> 32)) {
+	if (!target) {
 		count->foreign++;
 		return 0;
 	}
@@ -84,7 +85,7 @@ int clock_tick(struct bpf_perf_event_data *ctx)
 	/* Up to date unless the thread changed it by itself (wrfsbase) since it was last switched to. */
 	RING_PUT(fs_base, task->thread.fsbase);
 	RING_PUT(gs_base, task->thread.gsbase);
-	RING_PUT(pid, id >> 32);
+	RING_PUT(pid, owner_of(target, id >> 32));
 	RING_PUT(tid, (__u32)id);
 	RING_COMMIT();
 	return 0;

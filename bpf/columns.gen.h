@@ -232,10 +232,14 @@ _Static_assert(__builtin_offsetof(struct pid_view, pid) == 12, "pid_view.pid");
 struct target {
 	__u32 exec_epoch;
 	__u32 lost;
+	__u32 lender;
+	__u32 pad;
 };
-_Static_assert(sizeof(struct target) == 8, "target size");
+_Static_assert(sizeof(struct target) == 16, "target size");
 _Static_assert(__builtin_offsetof(struct target, exec_epoch) == 0, "target.exec_epoch");
 _Static_assert(__builtin_offsetof(struct target, lost) == 4, "target.lost");
+_Static_assert(__builtin_offsetof(struct target, lender) == 8, "target.lender");
+_Static_assert(__builtin_offsetof(struct target, pad) == 12, "target.pad");
 
 struct lifecycle_record {
 	__u64 begin_ns;

@@ -40,14 +40,15 @@ static __always_inline __u32 flags_of(__u64 error_code)
 #define TAKEN(area, now)                                                      \
 	__u64 id = current_ids();                                \
 	struct pt_regs *regs = (struct pt_regs *)ctx[1];                      \
-	if (!target_of(id >> 32))                                             \
+	struct target *target = target_of(id >> 32);                          \
+	if (!target)                                                          \
 		return 0;                                                     \
 	__u64 now = bpf_ktime_get_ns();                                       \
 	RING_ROW(area, now, return 0);                                        \
 	RING_PUT(timestamp_ns, now);                                          \
 	RING_PUT(address, ctx[0]);                                            \
 	RING_PUT(ip, PT_REGS_IP(regs));                                       \
-	RING_PUT(pid, id >> 32);                                              \
+	RING_PUT(pid, owner_of(target, id >> 32));                            \
 	RING_PUT(tid, (__u32)id);                                             \
 	RING_PUT(fault_flags, flags_of(ctx[2]));                              \
 	RING_COMMIT();                                                        \
@@ -73,16 +74,17 @@ SEC("perf_event")
 int fault_major(struct bpf_perf_event_data *ctx)
 {
 	__u64 id = current_ids();
+	struct target *target = target_of(id >> 32);
 	__u64 now;
 
-	if (!target_of(id >> 32))
+	if (!target)
 		return 0;
 	now = bpf_ktime_get_ns();
 	RING_ROW(major, now, return 0);
 	RING_PUT(timestamp_ns, now);
 	RING_PUT(address, ctx->addr);
 	RING_PUT(ip, PT_REGS_IP(&ctx->regs));
-	RING_PUT(pid, id >> 32);
+	RING_PUT(pid, owner_of(target, id >> 32));
 	RING_PUT(tid, (__u32)id);
 	RING_PUT(fault_flags, FAULT_MAJOR_DONE | FAULT_OP_UNKNOWN);
 	RING_COMMIT();

@@ -7,6 +7,9 @@
 #include "targets.h"
 #include "columns.gen.h"
 
+/* include/uapi/linux/sched.h */
+#define CLONE_VM 0x100
+
 struct call {
 	__u64 begin_ns;
 	__u64 args[6];
@@ -74,11 +77,26 @@ static __always_inline struct lifecycle_record *begin(__u32 kind, struct target 
 	return record;
 }
 
+/* Whose address space a process changes: where another has lent it, that one is told to have done it. */
+static __always_inline struct target *changed_by(__u32 *tgid)
+{
+	struct target *target = target_of(*tgid), *lender;
+
+	if (!target || !target->lender)
+		return target;
+	lender = target_of(target->lender);
+	if (!lender)
+		return target;
+	*tgid = target->lender;
+	return lender;
+}
+
 /* The kernel refuses a program that reads past the arguments that the call has. */
 static __always_inline int enter(struct trace_event_raw_sys_enter *ctx, int n_args)
 {
 	__u64 id = current_ids();
-	struct target *target = target_of(id >> 32);
+	__u32 tgid = id >> 32;
+	struct target *target = changed_by(&tgid);
 	struct call call = {};
 
 	if (!target)
@@ -106,7 +124,8 @@ static __always_inline int enter(struct trace_event_raw_sys_enter *ctx, int n_ar
 static __always_inline int leave(struct trace_event_raw_sys_exit *ctx, __u32 kind)
 {
 	__u64 id = current_ids();
-	struct target *target = target_of(id >> 32);
+	__u32 tgid = id >> 32;
+	struct target *target = changed_by(&tgid);
 	struct lifecycle_record *record;
 	struct call *call;
 
@@ -119,7 +138,7 @@ static __always_inline int leave(struct trace_event_raw_sys_exit *ctx, __u32 kin
 		COUNT(returns_without_entry);
 		return 0;
 	}
-	record = begin(kind, target, id >> 32, id);
+	record = begin(kind, target, tgid, id);
 	if (record) {
 		record->begin_ns = call->begin_ns;
 		record->args[0] = call->args[0];
@@ -156,13 +175,14 @@ CALL(brk, LIFECYCLE_BRK, 1)
 static __always_inline int returned(struct trace_event_raw_sys_exit *ctx, __u32 kind)
 {
 	__u64 id = current_ids();
-	struct target *target = target_of(id >> 32);
+	__u32 tgid = id >> 32;
+	struct target *target = changed_by(&tgid);
 	struct lifecycle_record *record;
 	struct pt_regs *regs;
 
 	if (!target)
 		return 0;
-	record = begin(kind, target, id >> 32, id);
+	record = begin(kind, target, tgid, id);
 	if (record) {
 		regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 		record->args[0] = PT_REGS_PARM1_CORE_SYSCALL(regs);
@@ -210,9 +230,12 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 
 	if (child_tgid == parent_tgid)
 		return 0;
-	target = target_of(parent_tgid);
+	target = changed_by(&parent_tgid);
 	if (!target)
 		return 0;
+	/* Without a copy of the address space (vfork, posix_spawn) the child lives in that of its parent. */
+	if (BPF_CORE_READ(child, mm) == BPF_CORE_READ(parent, mm))
+		fresh.lender = parent_tgid;
 	if (bpf_map_update_elem(&targets, &child_tgid, &fresh, BPF_ANY)) {
 		/* Nobody will see what it does, nor what it forks. */
 		COUNT(dropped_target_table);
@@ -221,6 +244,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	record = begin(LIFECYCLE_FORK, target, parent_tgid, thread_of(parent));
 	if (record) {
 		record->args[0] = child_tgid;
+		record->args[1] = fresh.lender ? CLONE_VM : 0;
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	}
 	return 0;
@@ -238,6 +262,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!target)
 		return 0;
 	target->exec_epoch++;
+	target->lender = 0;
 	record = begin(LIFECYCLE_EXEC, target, tgid, thread_of(task));
 	if (record)
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);

@@ -64,6 +64,7 @@ static __always_inline int keep(struct bpf_perf_event_data *ctx, const struct sa
 				struct sample_count *count, __u32 cookie)
 {
 	__u64 now, id = current_ids();
+	struct target *target = target_of(id >> 32);
 	__u64 operation = sample->data_src & (PERF_MEM_OP_LOAD | PERF_MEM_OP_STORE);
 
 	/* The sample after which the kernel stops the event until its next tick comes with this mark. */
@@ -71,7 +72,7 @@ static __always_inline int keep(struct bpf_perf_event_data *ctx, const struct sa
 		count->throttled++;
 		count->stopped_at_ns = bpf_ktime_get_ns();
 	}
-	if (!target_of(id >> 32)) {
+	if (!target) {
 		count->foreign++;
 		return 0;
 	}
@@ -91,7 +92,7 @@ static __always_inline int keep(struct bpf_perf_event_data *ctx, const struct sa
 	RING_PUT(period, ctx->sample_period);
 	RING_PUT(data_src, sample->data_src);
 	RING_PUT(weight, sample->weight);
-	RING_PUT(pid, id >> 32);
+	RING_PUT(pid, owner_of(target, id >> 32));
 	RING_PUT(tid, (__u32)id);
 	RING_PUT(event, cookie & SAMPLE_COOKIE_EVENT_MASK);
 	RING_COMMIT();

@@ -19,4 +19,10 @@ static __always_inline struct target *target_of(__u32 tgid)
 	return bpf_map_lookup_elem(&targets, &tgid);
 }
 
+/* The process that has the address space in which this one lives. */
+static __always_inline __u32 owner_of(struct target *target, __u32 tgid)
+{
+	return target->lender ? target->lender : tgid;
+}
+
 #endif

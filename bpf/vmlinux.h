@@ -77,7 +77,10 @@ struct thread_struct {
 };
 #endif
 
+struct mm_struct;
+
 struct task_struct {
+	struct mm_struct *mm;
 	pid_t pid;
 	pid_t tgid;
 	int exit_code;

@@ -10,7 +10,7 @@
 
 /* A watch traps at most some hundred times per poll. */
 #define RING_BLOCKS 4
-#include "ids.h"
+#include "targets.h"
 #include "ring.h"
 
 /* perf_event programs do not interrupt each other on one CPU. */
@@ -61,6 +61,14 @@ static __always_inline int continues(struct watch_slot *slot, __u64 ip, __u32 ti
 	return moved_on(slot, slot->last_si, si) || moved_on(slot, slot->last_di, di);
 }
 
+/* True where this process lives in the address space of the one that is watched: its accesses are to the same bytes. */
+static __always_inline int is_guest(__u32 tgid, __u32 watched)
+{
+	struct target *target = target_of(tgid);
+
+	return target && target->lender == watched;
+}
+
 /* Counts a trap of another process, which has its own bytes at this address; true where the register must stop. */
 static __always_inline int foreign_trap(struct watch_slot *slot, struct watch_cost *cost, __u32 role, __u64 now)
 {
@@ -102,7 +110,7 @@ int watch_trap(struct bpf_perf_event_data *ctx)
 		cost->stale++;
 		return 1;
 	}
-	if ((__u32)(id >> 32) != slot->pid)
+	if ((__u32)(id >> 32) != slot->pid && !is_guest(id >> 32, slot->pid))
 		return foreign_trap(slot, cost, role, now);
 	if (!READ_ONCE(slot->armed)) {
 		cost->early++;

@@ -13,6 +13,11 @@ export interface NamedRange extends Seen {
 export interface FileNames {
   /** Names what was mapped there at that time, and maps what no call told of (the program that exec mapped, and a stack as it grows). */
   apply(space: AddressSpace, named: NamedRange): void;
+  /**
+   * Names what was mapped there at that time, and maps nothing: of a process that lives in the address space of another,
+   * what no call told of belongs to the program that its exec is about to make.
+   */
+  note(space: AddressSpace, named: NamedRange): void;
   /** Gives a mapping that a call of [begin_ns, end_ns] made the name that came inside that call. */
   complete(mapping: Mapping, from: number, begin_ns: bigint, end_ns: bigint): void;
   /**
@@ -55,11 +60,19 @@ export function createFileNames(): FileNames {
     for (const piece of unmapped) applySeen(space, time_ns, time_ns, piece);
   }
 
+  function keep(named: NamedRange): void {
+    recent.push(named);
+    if (recent.length > KEEP_NAMES) recent.splice(0, KEEP_NAMES / 2);
+  }
+
   return {
     apply(space, named) {
-      recent.push(named);
-      if (recent.length > KEEP_NAMES) recent.splice(0, KEEP_NAMES / 2);
+      keep(named);
       apply(space, named);
+    },
+    note(space, named) {
+      keep(named);
+      enrich(space, named);
     },
     complete(mapping, from, begin_ns, end_ns) {
       for (const named of recent) {

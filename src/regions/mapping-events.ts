@@ -4,16 +4,16 @@ import {
   ALL_PAGES,
   createAddressSpace,
   type Ended,
-  hasFileOffset,
   liveRows,
   type PageState,
   unmapAll,
 } from "./address-space.ts";
+import { createDeadStays } from "./dead-stays.ts";
 import { createFileNames, type FileNames } from "./file-names.ts";
 import { forkSpace } from "./fork.ts";
-import { applyCall, type Outcome, pageRange } from "./mapping-calls.ts";
-import { type MappingEvent, type MappingRow, observedFlags } from "./mapping-row.ts";
-import { applySnapshot, type Seen } from "./snapshot.ts";
+import { applyCall, type Outcome } from "./mapping-calls.ts";
+import { CLONE_VM, type MappingEvent, type MappingRow } from "./mapping-row.ts";
+import { applySnapshot, type Seen, seenOf } from "./snapshot.ts";
 
 export interface ProcessMapsOptions {
   /**
@@ -46,7 +46,7 @@ export interface MappingCounters {
 export interface ProcessMaps {
   /** Applies one row; rows may come late, whatever is newer stays. Never throws. */
   apply(row: MappingEvent): void;
-  /** Live mappings of a process by address; empty for one that is unknown or ended. */
+  /** Live mappings of a process by address; empty for one that is unknown, ended, or lives in the address space of another. */
   mapsOf(pid: number): MappingRow[];
   /** Visits the stays that have not ended, in pages, by process and address. */
   eachLive(visit: (pid: number, state: PageState, from: number, end_page: number) => void): void;
@@ -95,13 +95,10 @@ interface Process {
   lastOther_ns: bigint;
 }
 
-const CLONE_VM = 0x100;
 const CLONE_THREAD = 0x10000;
 /** The kernel copies an address space before it tells of the fork: what another thread did lately may be in the copy or not. */
 const FORK_RACE_NS = 100_000_000n;
 const MAX_DEAD = 1024;
-/** Stays that are held of dead processes, for what is told late: those of a storm of short programs, some 12 MB. */
-const MAX_DEAD_STAYS = 1 << 15;
 const MAX_CHILDREN = 64;
 
 /** Empty maps. @param options see there; pages of 4096 bytes by default */
@@ -115,8 +112,7 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
   const processes = new Map<number, Process>();
   const disturbed = new Set<number>();
   const dead: number[] = [];
-  const deadStays: { readonly recent: Ended[]; readonly held: number }[] = [];
-  let heldStays = 0;
+  const holdStays = createDeadStays();
   const counters: MappingCounters = {
     applied: 0,
     failed_calls: 0,
@@ -154,10 +150,30 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     process.last_ns = timestamp_ns;
   }
 
+  /** Whose address space it is: its own, or that of the process that lends it its own until an exec. */
+  function ownerOf(process: Process): Process {
+    const owner = processes.get(process.space.pid);
+    return owner?.space === process.space ? owner : process;
+  }
+
+  /** Before a process leaves an address space in which others live: the first of them has the bytes from then on. */
+  function handOver({ space }: Process, time_ns: bigint): void {
+    if (space.users === 1) return;
+    const others = [...processes].filter(([pid, other]) => pid !== space.pid && other.alive && other.space === space);
+    const [heir] = others;
+    if (heir === undefined) return;
+    const left = createAddressSpace(heir[0], onEnd);
+    forkSpace(space, left, time_ns, options.onEnd !== undefined);
+    heir[1].needsSnapshot = true;
+    for (const [, other] of others) other.space = left;
+    left.users = others.length;
+    space.users = 1;
+  }
+
   /** The map of a process was looked at while it changed. */
-  function disturb(process: Process, pid: number): void {
+  function disturb(process: Process): void {
     process.unsettled = true;
-    disturbed.add(pid);
+    disturbed.add(process.space.pid);
   }
 
   /** Notes where a call ran while the process was looked at, this time or the last. */
@@ -168,12 +184,12 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     if (end_ns > process.lastEnd_ns) process.lastEnd_ns = end_ns;
     const during = looking !== null && end_ns >= looking.begin_ns;
     const over = looked !== null && begin_ns <= looked.end_ns && end_ns >= looked.begin_ns;
-    if (during || over) disturb(process, row.pid);
+    if (during || over) disturb(process);
   }
 
   function call(process: Process, row: MappingEvent): Outcome {
     const outcome = applyCall(process.space, process.names, row, pageShift);
-    if (outcome === "unknown" || outcome === "partial") process.needsSnapshot = true;
+    if (outcome === "unknown" || outcome === "partial") ownerOf(process).needsSnapshot = true;
     return outcome;
   }
 
@@ -213,7 +229,8 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
   }
 
   function exec(process: Process, row: MappingEvent): Outcome {
-    if (process.space.users > 1) {
+    if (ownerOf(process) === process) handOver(process, row.timestamp_ns);
+    else {
       process.space.users -= 1;
       process.space = createAddressSpace(row.pid, onEnd);
     }
@@ -235,22 +252,12 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     return "applied";
   }
 
-  /** Holds the last stays of a dead process, and lets go those of the processes that died long before. */
-  function holdStays(recent: Ended[]): void {
-    deadStays.push({ recent, held: recent.length });
-    heldStays += recent.length;
-    for (let oldest = deadStays[0]; oldest !== undefined && heldStays > MAX_DEAD_STAYS; oldest = deadStays[0]) {
-      deadStays.shift();
-      heldStays -= oldest.held;
-      oldest.recent.length = 0;
-    }
-  }
-
   function exit(process: Process, row: MappingEvent): Outcome {
     if (!process.alive) return "applied";
     process.alive = false;
     process.needsSnapshot = false;
     process.looking = null;
+    if (ownerOf(process) === process) handOver(process, row.timestamp_ns);
     process.space.users -= 1;
     if (process.space.users === 0) {
       unmapAll(process.space, row.timestamp_ns, "exit");
@@ -264,35 +271,20 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     return "applied";
   }
 
-  function seen(row: MappingEvent): Seen | null {
-    const range = pageRange(row.addr, row.size_bytes, pageShift);
-    if (range === null || row.prot === null) return null;
-    const inode = row.inode ?? 0n;
-    const flags = observedFlags(((row.flags ?? 0) & 1) !== 0, inode, row.path);
-    const page = Number((row.file_offset_bytes ?? 0n) >> pageShift);
-    return {
-      ...range,
-      prot: row.prot & 7,
-      flags,
-      dev: inode === 0n ? null : row.dev,
-      inode: inode === 0n ? null : inode,
-      file_pages: hasFileOffset(flags) ? page - range.from : 0,
-      path: row.path === "" ? null : row.path,
-    };
-  }
-
   function look(process: Process, row: MappingEvent): Outcome {
+    // The look may have seen the program that its exec has begun already.
+    if (ownerOf(process) !== process) return "applied";
     if (row.kind === "snapshot_begin") {
       process.space.exec_epoch = Math.max(process.space.exec_epoch, row.exec_epoch);
       process.looking = { begin_ns: row.timestamp_ns, seen: [] };
       process.unsettled = false;
-      if (process.lastEnd_ns >= row.timestamp_ns) disturb(process, row.pid);
+      if (process.lastEnd_ns >= row.timestamp_ns) disturb(process);
       return "applied";
     }
     const { looking } = process;
     if (looking === null) return "bad";
     if (row.kind === "snapshot") {
-      const mapping = seen(row);
+      const mapping = seenOf(row, pageShift);
       if (mapping === null) return "bad";
       looking.seen.push(mapping);
       return "applied";
@@ -308,9 +300,13 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
   }
 
   function name(process: Process, row: MappingEvent): Outcome {
-    const range = seen(row);
+    const range = seenOf(row, pageShift);
     if (range === null) return "bad";
     const named = { ...range, time_ns: row.timestamp_ns };
+    if (ownerOf(process) !== process) {
+      process.names.note(process.space, named);
+      return "applied";
+    }
     process.names.apply(process.space, named);
     for (const child of copiesAfter(process, row)) child.names.apply(child.space, named);
     return "applied";
@@ -328,9 +324,10 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     // It is about the tree; whose names they were, nobody knows.
     if (row.kind === "lost_names") return "applied";
     const process = living(row);
+    const owner = ownerOf(process);
     switch (row.kind) {
       case "fork":
-        return fork(process, row);
+        return fork(owner, row);
       case "exec":
         return exec(process, row);
       case "exit":
@@ -346,12 +343,12 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
         return "applied";
       case "other_call":
         process.space.doubted = true;
-        process.needsSnapshot = true;
+        owner.needsSnapshot = true;
         return "applied";
       default:
-        noteCaller(process, row);
-        noteLook(process, row);
-        for (const child of copiesAfter(process, row)) call(child, row);
+        noteCaller(owner, row);
+        noteLook(owner, row);
+        for (const child of copiesAfter(owner, row)) call(child, row);
         return call(process, row);
     }
   }
@@ -366,7 +363,7 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     },
     mapsOf(pid) {
       const process = processes.get(pid);
-      return process?.alive ? liveRows(process.space, pid, pageShift) : [];
+      return process?.alive && process.space.pid === pid ? liveRows(process.space, pid, pageShift) : [];
     },
     eachLive(visit) {
       for (const [pid, { alive, space }] of processes) {
@@ -377,9 +374,8 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
       }
     },
     held() {
-      let sum = 0;
-      for (const { space } of processes.values()) sum += space.pages.size;
-      return sum;
+      const spaces = new Set([...processes.values()].map(({ space }) => space));
+      return [...spaces].reduce((sum, { pages }) => sum + pages.size, 0);
     },
     pids: () => [...processes].filter(([, process]) => process.alive).map(([pid]) => pid),
     pidsNeedingSnapshot: () => [...processes].filter(([, process]) => process.needsSnapshot).map(([pid]) => pid),

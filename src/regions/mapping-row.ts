@@ -63,6 +63,9 @@ export interface MappingRow {
   readonly ended_by: EndedBy | null;
 }
 
+/** Of a fork: the child lives in the address space of its parent. */
+export const CLONE_VM = 0x100;
+
 export const MAP_SHARED = 0x01;
 export const MAP_PRIVATE = 0x02;
 export const MAP_TYPE = 0x0f;

@@ -11,6 +11,8 @@ import {
   sameBacking,
   unmap,
 } from "./address-space.ts";
+import { pageRange } from "./mapping-calls.ts";
+import { type MappingEvent, observedFlags } from "./mapping-row.ts";
 
 /** One mapping as it was seen. */
 export interface Seen {
@@ -22,6 +24,24 @@ export interface Seen {
   readonly inode: bigint | null;
   readonly file_pages: number;
   readonly path: string | null;
+}
+
+/** A mapping of a look or of a name; null where its row cannot be one. */
+export function seenOf(row: MappingEvent, pageShift: bigint): Seen | null {
+  const range = pageRange(row.addr, row.size_bytes, pageShift);
+  if (range === null || row.prot === null) return null;
+  const inode = row.inode ?? 0n;
+  const flags = observedFlags(((row.flags ?? 0) & 1) !== 0, inode, row.path);
+  const page = Number((row.file_offset_bytes ?? 0n) >> pageShift);
+  return {
+    ...range,
+    prot: row.prot & 7,
+    flags,
+    dev: inode === 0n ? null : row.dev,
+    inode: inode === 0n ? null : inode,
+    file_pages: hasFileOffset(flags) ? page - range.from : 0,
+    path: row.path === "" ? null : row.path,
+  };
 }
 
 /**

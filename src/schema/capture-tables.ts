@@ -40,7 +40,7 @@ export const CAPTURE_TABLES = {
       opt("old_addr", "u64", "address", "mremap: the old place; brk: the break before."),
       opt("old_size_bytes", "u64", "bytes", "mremap: the old length."),
       opt("prot", "u32", "PROT_ bits", "Protection: 1 read, 2 write, 4 execute."),
-      opt("flags", "u32", "MAP_ bits", "mmap or mremap flags; the advice for madvise."),
+      opt("flags", "u32", "MAP_ bits", "mmap or mremap flags; the advice for madvise; fork: CLONE_VM, or 0."),
       opt("file_offset_bytes", "u64", "bytes", "Offset in the file."),
       opt("dev", "u32", "major << 20 | minor", "Device of the file."),
       opt("inode", "u64", "", "Inode of the file."),

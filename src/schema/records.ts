@@ -37,6 +37,9 @@ export const RECORDS = {
     ["exec_epoch", "u32"],
     /** Records of its calls, births, execs and ends that found no room. */
     ["lost", "u32"],
+    /** Whose address space it lives in, until its exec (vfork, posix_spawn); 0 for its own. */
+    ["lender", "u32"],
+    ["pad", "u32"],
   ],
   lifecycle_record: [
     ["begin_ns", "u64"],

@@ -8,6 +8,7 @@ import { memoryFolder } from "../../target/memory-folder.ts";
 import { type ProcRead, readProc } from "../../target/proc-file.ts";
 import {
   isOver,
+  NO_MEMORY,
   parseBusyNs,
   parseField,
   parsePressureSomeNs,
@@ -212,7 +213,8 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
     const folder = stat === null ? `${procRoot}/${pid}` : memoryFolder(procRoot, pid, stat);
     const statusRead = readProc(`${folder}/status`);
     if (!statusRead.ok) return unread(pid, statusRead.why);
-    const memory = parseStatusMemory(statusRead.text);
+    // The memory of another is that one's, and counted there.
+    const memory = tree.isGuest(pid) ? NO_MEMORY : parseStatusMemory(statusRead.text);
     if (stat === null || memory === null) {
       drop(rows, "malformed");
       return null;
@@ -239,7 +241,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
       role: process.role,
       stat,
       memory,
-      pss_bytes: hasEnded ? null : pss(folder, process, memory.rss_bytes),
+      pss_bytes: hasEnded || memory === NO_MEMORY ? null : pss(folder, process, memory.rss_bytes),
       ...threads,
       read_bytes: io && extra(io, (text) => parseField(text, "read_bytes")),
       write_bytes: io && extra(io, (text) => parseField(text, "write_bytes")),

@@ -161,6 +161,86 @@ describe("processes", () => {
     maps.apply(mappingRow("exec", 20, { pid: 200, exec_epoch: 1 }));
     expect([places(maps), places(maps, 200)]).toEqual([[[10, 1, 3]], []]);
   });
+
+  describe("a child that lives in the memory of its parent", () => {
+    const lent = (pid: number, time = 10, parent = 100) =>
+      mappingRow("fork", time, { pid: parent, child_pid: pid, flags: 0x100 });
+    const started = () => {
+      const maps = recordedMaps();
+      maps.apply(mmap(1, 10, 4));
+      return maps;
+    };
+    const stays = (maps: ReturnType<typeof recordedMaps>) =>
+      maps.lifetimes().map((row) => [row.pid, Number(row.addr / 4096n), row.birth_ns, row.ended_by]);
+
+    test("has no mappings of its own, and what it maps, unmaps and misses is its parent's", () => {
+      const maps = started();
+      maps.apply(lent(200));
+      maps.apply(lent(300, 11, 200));
+      maps.apply(mmap(12, 20, 1, 3, { pid: 300 }));
+      maps.apply(munmap(13, 10, 1, { pid: 200 }));
+      maps.apply(mprotect(14, 90, 1, 1, { pid: 200 }));
+      expect([200, 300].map((pid) => places(maps, pid))).toEqual([[], []]);
+      expect(places(maps)).toEqual([
+        [11, 3, 3],
+        [20, 1, 3],
+      ]);
+      expect(maps.pidsNeedingSnapshot()).toEqual([100]);
+      maps.apply(mappingRow("exit", 20, { pid: 300 }));
+      maps.apply(mappingRow("exit", 21, { pid: 200 }));
+      expect(stays(maps)).toEqual([
+        [100, 10, 1n, "munmap"],
+        [100, 11, 1n, null],
+        [100, 20, 12n, null],
+      ]);
+    });
+
+    test("leaves its parent nothing of the program that its exec maps", () => {
+      const maps = started();
+      const name = (time: number, from: number, path: string, inode: bigint) =>
+        mappingRow("file", time, { pid: 200, addr: page(from), size_bytes: page(2), prot: 3, flags: 2, path, inode });
+      maps.apply(lent(200));
+      maps.apply(name(12, 90, "[stack]", 0n));
+      maps.apply(name(13, 50, "/bin/true", 7n));
+      expect(places(maps)).toEqual([[10, 4, 3]]);
+      maps.apply(mappingRow("exec", 20, { pid: 200, exec_epoch: 1 }));
+      expect(places(maps)).toEqual([[10, 4, 3]]);
+      expect(maps.mapsOf(200).map(({ path, birth_ns }) => [path, birth_ns])).toEqual([
+        ["/bin/true", 20n],
+        ["[stack]", 20n],
+      ]);
+    });
+
+    test("names the file that it maps there", () => {
+      const maps = started();
+      const fields = { pid: 200, flags: 2, file_offset_bytes: 0n };
+      const call = mmap(14, 20, 2, 1, { ...fields, begin_ns: 12n, end_ns: 14n });
+      const name = { ...fields, addr: page(20), size_bytes: page(2), prot: 1, path: "/m", inode: 7n };
+      maps.apply(lent(200));
+      maps.apply(mappingRow("file", 13, name));
+      maps.apply(call);
+      expect(maps.mapsOf(100).map(({ path }) => path)).toEqual([null, "/m"]);
+    });
+
+    test.each([
+      ["ends", "exit"],
+      ["makes an exec", "exec"],
+    ] as const)("has that memory alone where its parent %s", (_, kind) => {
+      const maps = started();
+      maps.apply(lent(200));
+      maps.apply(lent(300));
+      maps.apply(mappingRow(kind, 20, { exec_epoch: kind === "exec" ? 1 : 0 }));
+      expect([100, 200, 300].map((pid) => places(maps, pid))).toEqual([[], [[10, 4, 3]], []]);
+      maps.apply(mappingRow("exit", 30, { pid: 300 }));
+      maps.apply(mappingRow("exec", 31, { pid: 200, exec_epoch: 1 }));
+      maps.apply(mmap(32, 40, 1, 3, { pid: 200, exec_epoch: 1 }));
+      expect(stays(maps)).toEqual([
+        [100, 10, 1n, kind],
+        [200, 10, 20n, "exec"],
+        [200, 40, 32n, null],
+      ]);
+    });
+  });
 });
 
 describe("names and stacks", () => {

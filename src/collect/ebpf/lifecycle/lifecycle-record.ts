@@ -84,7 +84,7 @@ export function createLifecycleDecoder(): LifecycleDecoder {
           const child_pid = Number(arg(0) & 0xffffffffn);
           const before = breaks.get(`${pid}/${exec_epoch}`);
           if (before !== undefined) breaks.set(`${child_pid}/0`, before);
-          return { ...row, child_pid };
+          return { ...row, child_pid, flags: Number(arg(1) & 0xffffffffn) };
         }
         case "exit":
           // The number may be given to another process.

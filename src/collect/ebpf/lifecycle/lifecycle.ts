@@ -8,7 +8,7 @@ import { type NamedMapping, openSideband, type Sideband } from "../../../kernel/
 import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { openRingBuffer, type RingBufferReader } from "../../../kernel/ringbuf.ts";
 import { ensureTracefs, hasTracepoint } from "../../../kernel/tracefs.ts";
-import { emptyMappingEvent, type MappingEvent } from "../../../regions/mapping-row.ts";
+import { CLONE_VM, emptyMappingEvent, type MappingEvent } from "../../../regions/mapping-row.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
 import { recordLayout } from "../../../schema/records.ts";
 import { createProcessTree, type ProcessTree } from "../../../target/process-tree.ts";
@@ -160,8 +160,8 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, l
 
   const epochOf = (pid: number): number => epochs.get(pid) ?? 0;
 
-  const begin = (pid: number): void => {
-    tree.begin(pid);
+  const begin = (pid: number, lender?: number): void => {
+    tree.begin(pid, lender);
     gone.begin(pid);
   };
   const end = (pid: number): void => {
@@ -175,6 +175,8 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, l
   const isOurs = (pid: number): boolean => tree.lives(pid) || gone.has(pid);
 
   const snapshot = (pid: number, out: MappingEvent[]): void => {
+    // What is there is the lender's, or already of the program that its exec has begun.
+    if (tree.isGuest(pid)) return;
     const rows = snapshotRows(pid, epochOf(pid), look);
     const begin_ns = rows?.at(0)?.timestamp_ns;
     const end_ns = rows?.at(-1)?.timestamp_ns;
@@ -235,6 +237,7 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, l
         found.births += 1;
       } else if (exec_epoch > epochOf(pid)) {
         out.push({ ...emptyMappingEvent("exec", monotonicNs(), pid), exec_epoch });
+        tree.exec(pid);
         anew.ask(pid);
         found.execs += 1;
       } else continue;
@@ -260,13 +263,14 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, l
       out.push(row);
       if (row.kind === "exec") {
         epochs.set(row.pid, row.exec_epoch);
+        tree.exec(row.pid);
         of32Bits.delete(row.pid);
         wanted.add(row.pid);
       } else if (row.kind === "exit") {
         ended.add(row.pid);
         end(row.pid);
       } else if (row.kind === "fork" && row.child_pid !== null) {
-        begin(row.child_pid);
+        begin(row.child_pid, ((row.flags ?? 0) & CLONE_VM) !== 0 ? row.pid : undefined);
         gone_by_now.delete(row.child_pid);
         ended.delete(row.child_pid);
         // What it copied is not known yet.

@@ -43,6 +43,8 @@ export interface MachineWishes {
   /** Registers to use on each CPU at most, and those of them that there is something for. */
   readonly registers: number;
   readonly wanted: number;
+  /** The map of watched processes. */
+  readonly targetsFd: number | undefined;
   /** Looks that hold locks of the target. */
   readonly looks: Looks | undefined;
 }
@@ -66,7 +68,7 @@ function codeOfWatched(code: CodeMap): Pick<WatchMachine, "learn" | "forget"> {
  */
 export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMachine> {
   using opening = new DisposableStack();
-  const program = opening.use(await openWatchProgram());
+  const program = opening.use(await openWatchProgram(wishes.targetsFd));
   const allCpus = onlineCpus();
   const cpus = wishes.affinityCpus.length > 0 ? wishes.affinityCpus : allCpus;
   const registers = registerRoom({ cpus, most: wishes.registers, wanted: wishes.wanted }, monotonicNs());

@@ -28,7 +28,7 @@ export const watchPrograms: PartPrograms = {
   gives: "watched loads and stores",
   required: true,
   tells: ["watch"],
-  load: async () => ({ object: await loadWatchObject(), uprobeMulti: false }),
+  load: async (reuse) => ({ object: await loadWatchObject(reuse), uprobeMulti: false }),
 };
 
 /** Ends the watches on what a call took away. */
@@ -65,6 +65,7 @@ async function start({ registers, seed, byTurns, words }: WatchPartOptions, scen
     seed,
     affinityCpus: treeAffinityCpus(target.pid),
     named: { pid: target.pid, words },
+    targetsFd: mappings.targetsFd,
     // Seeded by itself: the draws are those of the seed whatever is in memory.
     resident: createResidentWords(residency, seededRandom(seed, RESIDENCY)),
     looks,

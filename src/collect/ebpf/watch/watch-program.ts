@@ -22,15 +22,23 @@ export interface WatchProgram extends Disposable {
   ledger(place: LedgerPlace): LedgerRow[];
 }
 
-/** Loads the program, attached to nothing. @throws MrmTraceError environment */
-export function loadWatchObject(): Promise<BpfObject> {
-  return openBpfObject("watch", { perCpu: ["trap_ring", "costs"] });
+/**
+ * Loads the program, attached to nothing.
+ * @param reuse maps of another object, by name: fd
+ * @throws MrmTraceError environment
+ */
+export function loadWatchObject(reuse: Readonly<Record<string, number>> = {}): Promise<BpfObject> {
+  return openBpfObject("watch", { perCpu: ["trap_ring", "costs"], reuse });
 }
 
-/** Loads the program and maps what it shares. @throws MrmTraceError environment */
-export async function openWatchProgram(): Promise<WatchProgram> {
+/**
+ * Loads the program and maps what it shares.
+ * @param targetsFd the map of watched processes, by which it knows who lives in the memory of another; null for none
+ * @throws MrmTraceError environment
+ */
+export async function openWatchProgram(targetsFd: number | null = null): Promise<WatchProgram> {
   using opening = new DisposableStack();
-  const object = opening.use(await loadWatchObject());
+  const object = opening.use(await loadWatchObject(targetsFd === null ? {} : { targets: targetsFd }));
   const { fd } = object.program("watch_trap");
   const slots = opening.use(openSlots(object.map("slots"), object.map("costs")));
   const layout = ringLayout("trap");

@@ -34,6 +34,8 @@ export interface WatchOptions extends DrawSources {
   readonly byTurns?: boolean;
   /** Looks that hold locks of the target, charged to the budget; none where it is absent. */
   readonly looks?: Looks;
+  /** The map of watched processes: what a child does that lives in the memory of a watched one counts as that one's. */
+  readonly targetsFd?: number;
 }
 
 export interface WatchSource extends Disposable {
@@ -285,7 +287,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
  * @throws MrmTraceError environment when the program cannot be loaded
  */
 export async function startWatch(options: WatchOptions): Promise<WatchSource> {
-  const { affinityCpus, registers, looks } = options;
+  const { affinityCpus, registers, targetsFd, looks } = options;
   const wanted = Math.min(registers, namedOf(options)?.count ?? registers);
-  return watchOver(await openWatchMachine({ affinityCpus, registers, wanted, looks }), options);
+  return watchOver(await openWatchMachine({ affinityCpus, registers, wanted, targetsFd, looks }), options);
 }

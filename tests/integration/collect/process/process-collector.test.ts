@@ -170,6 +170,21 @@ describe("the process collector on a real child", () => {
     expect(ledger.every(balances)).toBe(true);
   });
 
+  test("gives a process that lives in the memory of another none, until its exec, and the CPU time that it took", async () => {
+    const { child } = startToucher();
+    const tree = createProcessTree();
+    tree.begin(child.pid, process.pid);
+    const collector = createProcessCollector({ tree, searches: false, intervalNs: 1n });
+    await collector.start({ pid: child.pid, command: [], held: false });
+    const row = () => rowsOf(collector.batches()).find(({ pid }) => pid === child.pid);
+    expect(row()).toMatchObject({ rss_bytes: 0n, vms_bytes: 0n, pss_bytes: null, threads: 1 });
+    tree.exec(child.pid);
+    expect(Number(row()?.rss_bytes)).toBeGreaterThan(2 ** 16);
+    child.kill();
+    await child.exited;
+    expect((await collector.stop()).ledger.every(balances)).toBe(true);
+  });
+
   test("follows a process whose first thread has ended, with its memory, until the last one has", async () => {
     const child = Bun.spawn([compileProgram("leaderless")], { stdin: "pipe", stdout: "pipe" });
     const tree = createProcessTree();

@@ -6,8 +6,8 @@ import { type SeenAccesses, seenAccesses } from "../../../../src/collect/ebpf/wa
 import { armWatch } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { openSlots, type SharedSlots, type SlotState } from "../../../../src/collect/ebpf/watch/slots.ts";
 import { forEachTrap, type Trap } from "../../../../src/collect/ebpf/watch/traps.ts";
+import { loadWatchObject } from "../../../../src/collect/ebpf/watch/watch-program.ts";
 import { onlineCpus } from "../../../../src/kernel/cpus.ts";
-import { openBpfObject } from "../../../../src/kernel/open-bpf-object.ts";
 import { openRing } from "../../../../src/kernel/ring.ts";
 import { ringLayout } from "../../../../src/schema/c-header.ts";
 import type { WatchMode } from "../../../../src/schema/words.ts";
@@ -69,9 +69,10 @@ export interface Bench extends Disposable {
   ): Promise<WatchedRun>;
 }
 
-export async function openBench(): Promise<Bench> {
+/** @param reuse maps of another object, by name: fd */
+export async function openBench(reuse: Readonly<Record<string, number>> = {}): Promise<Bench> {
   const owned = new DisposableStack();
-  const object = owned.use(await openBpfObject("watch", { perCpu: ["trap_ring", "costs"] }));
+  const object = owned.use(await loadWatchObject(reuse));
   const slots = owned.use(openSlots(object.map("slots"), object.map("costs")));
   const layout = ringLayout("trap");
   const ring = owned.use(openRing(object.map("trap_ring"), layout));

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { openLifecycle } from "../../../../src/collect/ebpf/lifecycle/lifecycle.ts";
 import { armWatch } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { listTracers, probeRegisters } from "../../../../src/collect/ebpf/watch/free-registers.ts";
 import { onlineCpus } from "../../../../src/kernel/cpus.ts";
 import { openWatchpoint, WATCHPOINT } from "../../../../src/kernel/watchpoint.ts";
 import type { WatchMode } from "../../../../src/schema/words.ts";
+import { createProcessTree } from "../../../../src/target/process-tree.ts";
 import { registersFree } from "../../../fixtures/registers-free.ts";
 import { type Bench, openBench, type Program, startProgram } from "./bench.ts";
 
@@ -133,6 +135,18 @@ describe("the end of a watch", () => {
     expect(state.foreign).toBeGreaterThanOrEqual(8);
     expect(state.foreign).toBeLessThan(8 + CPUS.length);
     expect(state.foreignStopNs).toBeGreaterThan(0n);
+  });
+  test("does not come by a child that lives in the memory of the process: its accesses are the process's", async () => {
+    const tree = createProcessTree();
+    using lifecycle = await openLifecycle(null, tree);
+    lifecycle.addProcess(program.pid);
+    using following = await openBench({ targets: lifecycle.targetsFd });
+    const watched = { pid: program.pid, addr: program.word, mode: "rw", trapLimit: 100_000 } as const;
+    const { seen, state } = await following.watch(watched, () => program.tell("vfork", 200));
+    expect(opsOf(seen.accesses)).toEqual({ "load_store decoded": 200 });
+    expect([state.hits, state.foreign]).toEqual([200, 0]);
+    // What the kernel made a copy for is foreign still.
+    expect((await following.watch(watched, () => program.tell("fork", 500))).state.hits).toBe(0);
   });
 });
 
