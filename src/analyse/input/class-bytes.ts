@@ -30,7 +30,7 @@ export function meanBytes({ all: { begin, end, birth_ns, death_ns }, rows }: Reg
   return rows.reduce((sum, row) => sum + held(row), 0) / span.window_ns;
 }
 
-/** As `peakBytes`, of pages: those of a file that a process has mapped more than once are there once. */
+/** As `peakBytes`, of pages: those of a tensor in a file that a process has mapped more than once are there once. */
 export function peakPageBytes({ all, rows }: RegionSet, span: Span): number {
   const isTwin = (row: number): boolean => all.facts[all.what[row] as number]?.is_twin === true;
   return peakBytes({ all, rows: rows.filter((row) => !isTwin(row)) }, span);

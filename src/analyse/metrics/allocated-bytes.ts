@@ -28,7 +28,7 @@ export const allocatedBytes: MetricFamily = {
       name: "allocated_bytes",
       unit: "bytes",
       definition:
-        "Most bytes of the class mapped, placed by the engine or allocated at one moment: address space, of which any part may be resident. The same bytes of a file that a process maps more than once count once.",
+        "Most bytes of the class mapped, placed by the engine or allocated at one moment: address space, of which any part may be resident. A tensor of a file that a process maps more than once counts once; of any other file, or shared memory, each mapping counts.",
       formula: "max over moments of the sum of sizes of the regions alive",
       averaged_over: "nothing",
     },

@@ -26,7 +26,7 @@ export interface RegionFacts extends Verdict {
   readonly candidates: readonly string[];
   /** All of it in a file that was mapped before our eyes, to which the process could not write while it was there. */
   readonly is_read_only: boolean;
-  /** Another region of its process holds the same bytes of the same file at the same time: their pages are there once. */
+  /** A tensor, of which another region of its process holds the same bytes of the same file at the same time: their pages are there once. */
   readonly is_twin: boolean;
 }
 
