@@ -12,7 +12,7 @@ import { createDeadStays } from "./dead-stays.ts";
 import { createFileNames, type FileNames } from "./file-names.ts";
 import { forkSpace } from "./fork.ts";
 import { applyCall, type Outcome } from "./mapping-calls.ts";
-import { CLONE_VM, type MappingEvent, type MappingRow } from "./mapping-row.ts";
+import { CLONE_THREAD, CLONE_VM, type MappingEvent, type MappingRow } from "./mapping-row.ts";
 import { applySnapshot, type Seen, seenOf } from "./snapshot.ts";
 
 export interface ProcessMapsOptions {
@@ -95,7 +95,6 @@ interface Process {
   lastOther_ns: bigint;
 }
 
-const CLONE_THREAD = 0x10000;
 /** The kernel copies an address space before it tells of the fork: what another thread did lately may be in the copy or not. */
 const FORK_RACE_NS = 100_000_000n;
 const MAX_DEAD = 1024;

@@ -65,6 +65,7 @@ export interface MappingRow {
 
 /** Of a fork: the child lives in the address space of its parent. */
 export const CLONE_VM = 0x100;
+export const CLONE_THREAD = 0x10000;
 
 export const MAP_SHARED = 0x01;
 export const MAP_PRIVATE = 0x02;

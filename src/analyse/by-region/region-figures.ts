@@ -12,6 +12,7 @@ import { locality } from "../metrics/locality.ts";
 import { readsPerWrite } from "../metrics/reads-per-write.ts";
 import { residentBytes } from "../metrics/resident-bytes.ts";
 import { retention } from "../metrics/retention.ts";
+import { figuresTold } from "../metrics/shared-memory.ts";
 import { workingSet } from "../metrics/working-set.ts";
 import { type RegionIdentity, regionIdentity } from "./region-identity.ts";
 
@@ -43,7 +44,7 @@ export function regionFigures(input: AnalysisInput, index: PlaceIndex): RegionFi
   return regionGroups(input, index).map(({ row, group }) => {
     const rows: MetricRow[] = [];
     for (const family of FAMILIES) {
-      const figures = family.figures(group, rows);
+      const figures = figuresTold(family, group, rows);
       for (const { name, unit } of family.metrics) {
         for (const figure of figures) if (figure.metric === name) rows.push(rowOf(group, figure, unit));
       }

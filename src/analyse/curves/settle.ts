@@ -2,6 +2,7 @@
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { boundedQuantiles } from "../../statistics/recurrent-survival.ts";
 import { FEWEST, rowOf } from "../figures/figure-row.ts";
+import { unseenByOthers } from "../metrics/shared-memory.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import type { Exposure } from "../watched/exposure.ts";
 import { FEWEST_CARRYING, fewCarry, isCarriedByFew } from "../watched/pass-rate.ts";
@@ -37,8 +38,10 @@ export const settleCurve: CurveOf = (group, rows) => {
   const carrying = carryingUnits(sample.unit_weight);
   const isFew = sample.n >= FEWEST && isCarriedByFew(carrying, FEWEST_CARRYING);
   const [median] = boundedQuantiles(sample, [0.5], set.resamples(), undrawn);
+  const unseen = unseenByOthers(group.every);
   const why =
-    sample.n === 0 ? (written.why ?? "no write seen") : isFew ? fewCarry(carrying) : cut > MOST_CUT ? CUT : null;
+    unseen ??
+    (sample.n === 0 ? (written.why ?? "no write seen") : isFew ? fewCarry(carrying) : cut > MOST_CUT ? CUT : null);
   const judged = rowOf(
     group,
     {
@@ -51,6 +54,7 @@ export const settleCurve: CurveOf = (group, rows) => {
       grain_bytes: 8,
       method:
         "KM of the time back to the write before, over write passes to 8 bytes in a common window, censored at the start of the exposure; interval by the share up to each time, addresses resampled",
+      not_identifiable: unseen !== null,
       ...(why === null ? {} : { why }),
     },
     "ns",

@@ -25,6 +25,8 @@ export interface WatchSample {
   readonly region_type: RegionType;
   readonly mapping_kind: string | null;
   readonly tensor: string | null;
+  /** Others may use the same bytes through another mapping. Never unless told. */
+  readonly is_shared?: boolean;
   readonly stratum_bytes: number;
   readonly inclusion_probability: number;
   readonly draw_weight: number;

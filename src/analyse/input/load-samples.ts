@@ -133,6 +133,7 @@ export function watchSamples(watches: readonly WatchHits[], regions: Regions, in
       region_type: region?.region_type ?? regionTypeOf(String(row.region_type)),
       mapping_kind: region?.mapping_kind ?? null,
       tensor: region?.tensor ?? row.tensor,
+      is_shared: region?.is_shared === true,
       stratum_bytes: Number(row.stratum_bytes),
       inclusion_probability: row.inclusion_probability,
       draw_weight: row.draw_weight,

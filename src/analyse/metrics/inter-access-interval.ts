@@ -128,6 +128,7 @@ export const interAccessInterval: MetricFamily = {
   not_by_sampling: "intervals between samples measure the sampling period, not the program",
   suppressed:
     "n < 30 addresses, or without steps fewer than some 91, as of the rates; the quantile not reached (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
+  needs_every_access: true,
   spans: "every",
   figures: (group) => [...watchFigures(group), ...everyFigures(group)],
 };

@@ -64,6 +64,8 @@ export interface MetricFamily {
   /** Why sampled sources (pebs, ibs, clock) cannot tell; null where they can. */
   readonly not_by_sampling: string | null;
   readonly suppressed: string;
+  /** True where accesses to the same bytes through another mapping would change it: not told of shared memory by watches. */
+  readonly needs_every_access?: true;
   /** What it is told of; classes of data where absent. */
   readonly scopes?: readonly Scope[];
   /**

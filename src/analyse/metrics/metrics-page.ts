@@ -1,6 +1,7 @@
 /** The text of docs/metrics.md. */
 import { FEWEST, MOST_CENSORED, MOST_LOST_PCT } from "../figures/figure-row.ts";
 import { METRICS } from "./registry.ts";
+import { MOST_SHARED } from "./shared-memory.ts";
 
 const SPANS = {
   every: "prefill, decode and the whole phase",
@@ -21,6 +22,8 @@ export function metricsPage(): string {
     "A watch is one random address, seen for a while. Its accesses are merged to passes: a run of accesses, each closer than max(50 us, 3 trap costs) to the one before, is one pass of a kernel over the tensor. The unit of every interval is the address, since what one address shows is correlated; for the engine's steps it is the step, and for the lives of KV rows the sequence. An address weighs as many bytes as it stands for: a quantile over passes counts each byte that a pass goes over.",
     "",
     "For `watch` b is an aligned word of 8 bytes. A touch of one of its bytes is a pass over all 8, and one access that lies across two words is a pass over both: of single bytes that lie far apart the rates are up to 8 times too high. A write is what the hardware writes: a compare-and-exchange that fails counts as a write, as the processor stores the old value again. Seen is what goes through the watched mapping, by the program or by a call that copies to or from its buffer, such as read(2) and write(2). What the kernel or a device does by another way is in no figure: O_DIRECT, registered buffers of io_uring, vmsplice, and process_vm_readv or process_vm_writev of another process.",
+    "",
+    "Rates are of accesses through the mappings of the traced processes. Bytes of shared memory (`MAP_SHARED`, which may be written) are in other mappings too, of this process, of another, or of one that is not traced, and what goes through those a watch does not see: what it tells of the reads and writes of a byte together is not identifiable there. Anonymous shared memory of a process that never forked is its own. Memory that any traced process shares so is shared in all mappings of it.",
     "",
     "Each formula is over the exact trace, which holds every access, mapping, tensor and step of the span; an estimator has to come as near to it as its source allows. `tests/validity/laboratory/reference.ts` has those of the watched figures as code, of a whole phase and of its steps, and tests hold the truth of every simulated world against it. What counts alike stands beside the formula: 1000 passes over one byte count a thousandfold in what is averaged over passes, and once in what is averaged over bytes.",
     "",
@@ -56,6 +59,11 @@ export function metricsPage(): string {
     for (const [source, how] of family.sources) out.push(`- Identified by \`${source}\`: ${how}.`);
     if (family.not_by_sampling !== null) {
       out.push(`- Not by sampled sources (\`pebs\`, \`ibs\`, \`clock\`): ${family.not_by_sampling}.`);
+    }
+    if (family.needs_every_access === true) {
+      out.push(
+        `- Not of shared memory, by watches: where more than ${100 * MOST_SHARED} % of the bytes may be used by others too.`,
+      );
     }
     out.push(`- Held back: ${family.suppressed}`, `- Scope: ${(family.scopes ?? ["class"]).join(" and ")}.`);
     out.push(`- Given for: ${SPANS[family.spans]}.`);

@@ -88,6 +88,7 @@ export const nextUse: MetricFamily = {
   sources: [["watch", "uniform draws of addresses at random times"]],
   not_by_sampling: "the next sample of an address is not the next access to it",
   suppressed: SUPPRESSED,
+  needs_every_access: true,
   spans: "whole",
   figures: (group) =>
     figures(group, {
@@ -113,6 +114,7 @@ export const stillNeeded: MetricFamily = {
   sources: [["watch", "uniform draws of addresses at random times; reads, writes and the free of their bytes"]],
   not_by_sampling: "a sampled last read is earlier than the last read",
   suppressed: SUPPRESSED,
+  needs_every_access: true,
   spans: "whole",
   figures: (group) =>
     figures(group, {

@@ -149,6 +149,7 @@ export const readsPerWrite: MetricFamily = {
   not_by_sampling: null,
   suppressed:
     "No write: not identifiable. Memory that comes into being in the span is written before it can be drawn: above 5 % of such first writes bounds. n < 30 addresses, fewer than some 91, as of the rates, or 6 sequences. Samples (pebs, ibs, clock) count instructions, not passes over bytes: loads_per_store tells what they know.",
+  needs_every_access: true,
   spans: "every",
   figures: (group) => [
     watchFigure(group),

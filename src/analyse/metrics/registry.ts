@@ -23,6 +23,7 @@ import { residentBytes } from "./resident-bytes.ts";
 import { residentMemory } from "./resident-memory.ts";
 import { retention } from "./retention.ts";
 import { reuseTime } from "./reuse-time.ts";
+import { figuresTold } from "./shared-memory.ts";
 import { suitability } from "./suitability.ts";
 import { workingSet } from "./working-set.ts";
 import { writeOnce } from "./write-once.ts";
@@ -115,7 +116,7 @@ export function figuresOf(group: Group, families: readonly MetricFamily[] = METR
   for (const family of families) {
     if (!applies(family, group)) continue;
     const blind = unseen(family, group);
-    const computed = blind.length === 0 ? family.figures(group, rows) : [];
+    const computed = blind.length === 0 ? figuresTold(family, group, rows) : [];
     const refused = refusals(family, group, computed);
     const stated = refused.length === 0 && blind.length > 0 ? blind : computed;
     const figures = [...stated, ...refused].filter((figure, _, all) => !isIdle(figure, group.input, all));

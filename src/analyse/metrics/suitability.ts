@@ -198,6 +198,7 @@ export const suitability: MetricFamily = {
   ],
   not_by_sampling: null,
   suppressed: "An interval that holds a threshold, or a figure that is not there: `insufficient`, with which.",
+  needs_every_access: true,
   spans: "whole",
   figures: (group, rows) => [onlyRead(group) ? figureByLife(group) : figureByNeed(group, rows)],
 };

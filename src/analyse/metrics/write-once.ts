@@ -140,6 +140,7 @@ export const writeOnce: MetricFamily = {
   not_by_sampling: null,
   suppressed:
     "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history: an upper bound. n < 30 blocks. Samples: where more than 5 % of the write epochs may have none, the blocks seen rewritten give an upper bound, and without them the ratio is not identifiable; so it is where pauses between samples may lie within an epoch in more than half of the blocks (more than 5 %: bounds).",
+  needs_every_access: true,
   spans: "whole",
   figures: (group, rows) => {
     const out = [...kvWriteOnce(group, METRIC), ...weightWriteOnce(group, METRIC, rows)];

@@ -7,6 +7,7 @@ import { type RowOf, wordsOf } from "../../schema/row.ts";
 import type { MappingKind } from "../../schema/words.ts";
 import { type LabelRoom, labelRoom, tooMany } from "../label-room.ts";
 import { CENSORED, type PlaceList, type Places, placeList } from "../regions/places.ts";
+import { sharedObjects, withOtherMappings } from "./shared-objects.ts";
 
 const MAPPING_KINDS = new Set<string>(wordsOf("mapping", "kind"));
 const PAGE_BYTES = 4096;
@@ -27,6 +28,8 @@ export interface MappingFacts {
   readonly is_read_only: boolean;
   /** A file from which the process may execute what lies there: instructions. */
   readonly is_code: boolean;
+  /** Others may use the same bytes through another mapping. */
+  readonly is_shared: boolean;
 }
 
 /** Stays that hold code. */
@@ -52,19 +55,24 @@ function wasSealed({ prot, prot_ns, since_ns, birth_ns, birth_censored }: PageSt
   return (prot & PROT_WRITE) === 0 && prot_ns <= since_ns && birth_ns === since_ns && !birth_censored;
 }
 
+/** Bits of what a stay was beside its mapping. */
+const [SEALED, EXECUTABLE, SHARED] = [1, 2, 4] as const;
+type Traits = number;
+
 /** Numbers for what mappings are, in order of first appearance. */
 function factNumbers() {
   const facts: MappingFacts[] = [];
   const numbers = new Map<string, number>();
   return {
     facts,
-    numberOf({ exec_epoch, flags, path, inode }: Mapping, isSealed: boolean, isExecutable: boolean): number {
+    numberOf({ exec_epoch, flags, path, inode }: Mapping, traits: Traits): number {
       const mapping_kind = mappingKindOf(flags, path);
-      const is_read_only = isSealed && mapping_kind === "file";
-      const is_code = isExecutable && mapping_kind === "file";
-      const key = `${mapping_kind}/${exec_epoch}/${inode}/${is_read_only}/${is_code}/${path}`;
+      const is_read_only = (traits & SEALED) !== 0 && mapping_kind === "file";
+      const is_code = (traits & EXECUTABLE) !== 0 && mapping_kind === "file";
+      const is_shared = (traits & SHARED) !== 0;
+      const key = `${mapping_kind}/${exec_epoch}/${inode}/${is_read_only}/${is_code}/${is_shared}/${path}`;
       const number =
-        numbers.get(key) ?? facts.push({ exec_epoch, mapping_kind, path, inode, is_read_only, is_code }) - 1;
+        numbers.get(key) ?? facts.push({ exec_epoch, mapping_kind, path, inode, is_read_only, is_code, is_shared }) - 1;
       numbers.set(key, number);
       return number;
     },
@@ -89,35 +97,34 @@ export function mappingStays(
   const codeRows: number[] = [];
   const offsets: number[] = [];
   const { facts, numberOf } = factNumbers();
+  const objects = sharedObjects();
   /** Rows of mappings whose file nobody has named yet. */
   const unnamed = new WeakMap<Mapping, number[]>();
   let lastMapping: Mapping | null = null;
   let lastPath: string | null = null;
   let lastInode: bigint | null = null;
-  let lastSealed = false;
-  let lastExecutable = false;
+  let lastTraits: Traits = 0;
   let lastNumber = 0;
 
-  function whatOf(mapping: Mapping, isSealed: boolean, isExecutable: boolean): number {
+  function whatOf(mapping: Mapping, traits: Traits): number {
     const { path, inode } = mapping;
     const isSame = mapping === lastMapping && path === lastPath && inode === lastInode;
-    if (!isSame || isSealed !== lastSealed || isExecutable !== lastExecutable) {
-      [lastMapping, lastPath, lastInode, lastSealed] = [mapping, path, inode, isSealed];
-      lastExecutable = isExecutable;
-      lastNumber = numberOf(mapping, isSealed, isExecutable);
+    if (!isSame || traits !== lastTraits) {
+      [lastMapping, lastPath, lastInode, lastTraits] = [mapping, path, inode, traits];
+      lastNumber = numberOf(mapping, traits);
     }
     return lastNumber;
   }
 
   /** A name may come after a part of its mapping has gone. */
-  function nameEarlier(mapping: Mapping, row: number): void {
+  function nameEarlier(mapping: Mapping, row: number, shared: Traits): void {
     if (mapping.path === null) {
       const waiting = unnamed.get(mapping);
       if (waiting === undefined) unnamed.set(mapping, [row]);
       else waiting.push(row);
       return;
     }
-    for (const earlier of unnamed.get(mapping) ?? []) list.places.what[earlier] = whatOf(mapping, false, false);
+    for (const earlier of unnamed.get(mapping) ?? []) list.places.what[earlier] = whatOf(mapping, shared);
     unnamed.delete(mapping);
   }
 
@@ -125,7 +132,8 @@ export function mappingStays(
     const { mapping } = state;
     if (mapping === null) return;
     const isExecutable = (state.prot & PROT_EXEC) !== 0;
-    const what = whatOf(mapping, wasSealed(state), isExecutable);
+    const shared = objects.isShared(pid, state) ? SHARED : 0;
+    const what = whatOf(mapping, (wasSealed(state) ? SEALED : 0) | (isExecutable ? EXECUTABLE : 0) | shared);
     const born_ns = Number(state.birth_ns - originNs);
     // What fork copied was its parent's before.
     const came_ns = Math.max(born_ns, Number(state.since_ns - originNs));
@@ -139,7 +147,7 @@ export function mappingStays(
       what,
       censored,
     );
-    if (!isAnonymous(mapping)) nameEarlier(mapping, row);
+    if (!isAnonymous(mapping)) nameEarlier(mapping, row, shared);
     if (born_ns !== came_ns && bornPids.has(pid)) births.set(row, born_ns);
     if (!isExecutable) return;
     codeRows.push(row);
@@ -159,11 +167,20 @@ export function mappingStays(
     // What a process holds is an object for each mapping, and stays one until it ends.
     if (++read % HELD_ROWS === 0 && maps.held() > mostHeld) throw tooMany("mappings at one time", mostHeld);
     if (!MAPPING_KINDS.has(row.kind)) unknown += 1;
-    else maps.apply(row);
+    else {
+      maps.apply(row);
+      objects.take(row);
+    }
   }
   maps.eachLive((pid, state, from, endPage) => add(pid, state, from, endPage, null));
   const counters = { ...maps.counters, bad_rows: maps.counters.bad_rows + unknown };
-  return { list, facts, births, code: codeOf(list.places, codeRows, offsets, facts), counters };
+  return {
+    list,
+    facts: withOtherMappings(facts),
+    births,
+    code: codeOf(list.places, codeRows, offsets, facts),
+    counters,
+  };
 }
 
 /** Copies of the stays with code whose file has a name. */

@@ -26,6 +26,8 @@ export interface RegionFacts extends Verdict {
   readonly candidates: readonly string[];
   /** All of it in a file that was mapped before our eyes, to which the process could not write while it was there. */
   readonly is_read_only: boolean;
+  /** Others may use the same bytes through another mapping. */
+  readonly is_shared: boolean;
   /** A tensor, of which another region of its process holds the same bytes of the same file at the same time: their pages are there once. */
   readonly is_twin: boolean;
 }
@@ -81,7 +83,7 @@ function factList(mappings: readonly MappingFacts[]) {
     const existing = numbers.get(key);
     if (existing !== undefined) return existing;
     const found = mappings[mapping] as MappingFacts;
-    const { exec_epoch, mapping_kind, path, is_read_only } = found;
+    const { exec_epoch, mapping_kind, path, is_read_only, is_shared } = found;
     const number = facts.push({
       ...verdict,
       exec_epoch,
@@ -93,6 +95,7 @@ function factList(mappings: readonly MappingFacts[]) {
       layer: null,
       candidates: [],
       is_read_only,
+      is_shared,
       is_twin: false,
     });
     numbers.set(key, number - 1);
@@ -115,6 +118,7 @@ function factList(mappings: readonly MappingFacts[]) {
       mapping_kind: mapping?.mapping_kind ?? null,
       file: mapping === undefined ? null : fileOf(mapping),
       is_read_only: isInOne && mapping?.is_read_only === true,
+      is_shared: mapping?.is_shared === true,
       is_twin,
     });
     return number - 1;

@@ -1,7 +1,6 @@
 /** When each process of the run was forked. */
+import { CLONE_THREAD } from "../../regions/mapping-row.ts";
 import type { RowOf } from "../../schema/row.ts";
-
-const CLONE_THREAD = 0x10000;
 
 export interface Forks {
   /** Last fork of a process with this number before a moment, ns since the origin; null where none was seen. */

@@ -3,7 +3,7 @@ import { mappingStays } from "../../../../src/label/capture/mapping-stays.ts";
 import { BYTES_OF, type LabelRoom, labelRoom } from "../../../../src/label/label-room.ts";
 import { CENSORED } from "../../../../src/label/regions/places.ts";
 import type { MappingEvent } from "../../../../src/regions/mapping-row.ts";
-import { mappingRow, mmap, mprotect, munmap, page } from "../../../fixtures/mapping-rows.ts";
+import { mappingRow, mmap, mprotect, mremap, munmap, page } from "../../../fixtures/mapping-rows.ts";
 
 /** The stays as [pid, first page, pages, birth, death, path]; a death is null where there was none. */
 function staysOf(rows: readonly MappingEvent[], room?: LabelRoom) {
@@ -63,6 +63,64 @@ describe("stays of mappings", () => {
       mappingRow("snapshot_end", 3),
     ];
     expect(isReadOnly(...look)).toEqual([false]);
+  });
+
+  describe("may be used by others through another mapping", () => {
+    const SHARED = 1;
+    const SHARED_ANON = 0x21;
+    const file = { flags: SHARED, file_offset_bytes: page(0) };
+    const anon = { flags: SHARED_ANON };
+    const named = (from: number, fields = {}) =>
+      mappingRow("file", 1, { addr: page(from), size_bytes: page(4), inode: 7n, path: "/memfd:ring", ...fields });
+    const isShared = (...rows: MappingEvent[]): boolean[] => {
+      const { list, facts } = mappingStays(rows, 0n, new Set());
+      return Array.from(
+        { length: list.places.count },
+        (_, row) => facts[list.places.what[row] ?? -1]?.is_shared === true,
+      );
+    };
+
+    test("where they are of a file that is mapped shared and may be written, now or before", () => {
+      expect(isShared(mmap(1, 10, 4, 3, file))).toEqual([true]);
+      expect(isShared(mmap(1, 10, 4, 3, file), mprotect(2, 10, 4, 1))).toEqual([true]);
+      expect(isShared(mmap(1, 10, 4, 3, { ...file, flags: 2 }))).toEqual([false]);
+      expect(isShared(mmap(1, 10, 4, 1, file))).toEqual([false]);
+    });
+
+    test("where they are of what another process or mapping may write, however they map it", () => {
+      const other = { ...file, flags: 2, pid: 200 };
+      const reader = [mmap(1, 50, 4, 1, other), named(50, { ...other, prot: 1 })];
+      const writer = [mmap(1, 10, 4, 3, file), named(10, { ...file, prot: 3 })];
+      expect(isShared(...reader)).toEqual([false]);
+      expect(isShared(...reader, ...writer)).toEqual([true, true]);
+      expect(isShared(mmap(1, 70, 4, 1, other), named(70, { ...other, prot: 1, inode: 8n }), ...writer)).toEqual([
+        false,
+        true,
+      ]);
+    });
+
+    test("where shared memory without a name was copied by a fork, mapped twice by a move, or there before we looked", () => {
+      const map = mmap(1, 10, 4, 3, anon);
+      expect(isShared(map)).toEqual([false]);
+      expect(isShared(map, mappingRow("fork", 2, { child_pid: 200 }))).toEqual([true, true]);
+      expect(isShared(map, mappingRow("fork", 2, { child_pid: 200, flags: 0x100 }))).toEqual([false]);
+      expect(isShared(map, mappingRow("fork", 2, { child_pid: 200 }), mappingRow("exec", 3, { pid: 200 }))).toEqual([
+        true,
+        true,
+      ]);
+      const alone = mmap(4, 10, 4, 3, { ...anon, pid: 200, exec_epoch: 1 });
+      const forked = [mappingRow("fork", 2, { child_pid: 200 }), mappingRow("exec", 3, { pid: 200, exec_epoch: 1 })];
+      expect(isShared(...forked, alone)).toEqual([false]);
+      expect(isShared(map, mremap(2, 10, 0, 50, 4))).toEqual([true, true]);
+      expect(isShared(map, mremap(2, 10, 4, 50, 4))).toEqual([false, false]);
+      const there = { addr: page(10), size_bytes: page(4), prot: 3, inode: 9n, path: "/dev/zero (deleted)", flags: 1 };
+      const look = [
+        mappingRow("snapshot_begin", 1),
+        mappingRow("snapshot", 2, { ...there, file_offset_bytes: page(0) }),
+        mappingRow("snapshot_end", 3),
+      ];
+      expect(isShared(...look)).toEqual([true]);
+    });
   });
 
   test("are code where a file may be executed, and no data of that file nor memory of another kind", () => {

@@ -1,0 +1,50 @@
+/** Memory whose bytes may be at more than one address: shared mappings that may be written, and what else maps the same. */
+import { isAnonymous, type PageState } from "../../regions/address-space.ts";
+import { CLONE_THREAD, CLONE_VM, isShared } from "../../regions/mapping-row.ts";
+import { MREMAP_DONTUNMAP } from "../../regions/mremap.ts";
+import type { RowOf } from "../../schema/row.ts";
+import type { MappingFacts } from "./mapping-stays.ts";
+
+const PROT_WRITE = 2;
+
+/** True where what was mapped may be, or may have been, written through this mapping. */
+const isWritable = ({ prot, prot_ns, since_ns }: PageState): boolean => (prot & PROT_WRITE) !== 0 || prot_ns > since_ns;
+
+export interface SharedObjects {
+  /** Takes a row of the mapping stream, once it was applied. */
+  take(row: RowOf<"mapping">): void;
+  /**
+   * True where others may use the same bytes through another mapping: shared memory that may be written. Anonymous one has
+   * no name by which others could map it: that of a process that never forked, nor moved it and left it, is its own.
+   */
+  isShared(pid: number, state: PageState): boolean;
+}
+
+export function sharedObjects(): SharedObjects {
+  /** Processes whose anonymous shared memory may be at a second address. */
+  const copied = new Set<number>();
+  return {
+    take({ kind, pid, child_pid, flags, old_size_bytes }) {
+      // What it maps from here on nobody has copied.
+      if (kind === "exec") copied.delete(pid);
+      else if (kind === "fork" && ((flags ?? 0) & (CLONE_VM | CLONE_THREAD)) === 0) {
+        copied.add(pid);
+        if (child_pid !== null) copied.add(child_pid);
+      } else if (kind === "mremap" && (old_size_bytes === 0n || ((flags ?? 0) & MREMAP_DONTUNMAP) !== 0))
+        copied.add(pid);
+    },
+    isShared(pid, state) {
+      const { mapping } = state;
+      if (mapping === null || !isShared(mapping.flags) || !isWritable(state)) return false;
+      return !isAnonymous(mapping) || state.birth_censored || copied.has(pid);
+    },
+  };
+}
+
+/** The facts, with those shared that map a file or memory which another mapping of the run shares. */
+export function withOtherMappings(facts: readonly MappingFacts[]): MappingFacts[] {
+  const objectOf = ({ inode, path }: MappingFacts): string | null => (inode ? `${inode}/${path}` : null);
+  const shared = new Set(facts.filter(({ is_shared }) => is_shared).map(objectOf));
+  shared.delete(null);
+  return facts.map((one) => ({ ...one, is_shared: one.is_shared || shared.has(objectOf(one)) }));
+}
