@@ -97,8 +97,24 @@ export function answeredClasses(
   return { shown: speaking.filter((one) => chosen.has(one)), left: speaking.length - chosen.size };
 }
 
+/** How far the upper end of a size must lie above it for a word on it: three digits hold less; and for the end itself. */
+const [LEAST_REACH_PCT, LEAST_RANGE_PCT] = [1, 10];
+
+/** What a look found: a value, or the ends where there may have been much more between two looks; null where nobody looked. */
+function lookedCell(metric: ReportMetric | null): AnswerCell | null {
+  if (metric === null || !isFigure(metric) || !isShown(metric.value)) return null;
+  const { value, hi } = metric;
+  const reach_pct = !isShown(hi) || hi <= value ? 0 : (100 * (hi - value)) / value;
+  if (isShown(hi) && reach_pct > LEAST_RANGE_PCT)
+    return { line: shortFigure({ ...metric, lo: value, status: "bound" }), metric, bytes: hi, isBound: true };
+  const shown = reach_pct > LEAST_REACH_PCT ? metric : { ...metric, lo: null, hi: null };
+  return { line: shortFigure(shown), metric, bytes: value, isBound: false };
+}
+
 function sizeCell(dataClass: DataClass, peak_bytes: number): AnswerCell {
   const metric = residentRow(dataClass) ?? null;
+  const looked = lookedCell(metric);
+  if (looked !== null) return looked;
   const size = sizeOf(dataClass, peak_bytes);
   if (size === null) return { line: [{ text: "-", ink: "dim" }], metric, bytes: null, isBound: false };
   const { bytes, sign } = size;

@@ -45,9 +45,9 @@ function sizeRow({ label, cells }: AnswerRow): GridRow {
   return { label, cells: barred };
 }
 
-function gridRows(rows: readonly AnswerRow[], unicode: boolean): GridRow[] {
+function gridRows(rows: readonly AnswerRow[], unicode: boolean, isBarred: boolean): GridRow[] {
   const all = rows.map((row) =>
-    row.about === "size" ? sizeRow(row) : { label: row.label, cells: row.cells.map(({ line }) => line) },
+    row.about === "size" && isBarred ? sizeRow(row) : { label: row.label, cells: row.cells.map(({ line }) => line) },
   );
   if (unicode) return all;
   // Words stand for signs there, and columns must be as wide as those.
@@ -88,10 +88,14 @@ interface ClassTable {
 
 function classTable(report: RunReport, { width, unicode }: Terminal, most: number, signs: number): ClassTable {
   const { shown, left } = answeredClasses(dataClasses(report), most);
-  const rows = gridRows(answerRows(shown, report), unicode);
+  const rows = answerRows(shown, report);
   if (rows.length === 0) return { lines: [[{ text: NOTHING_LEARNT, ink: "warn" }]], left };
   const corner = unicode ? INTERVALS : ascii(INTERVALS);
-  const lines = grid(shown.map(headOf), rows, width, unicode ? "─" : "-", corner);
+  const drawn = (isBarred: boolean): Line[] =>
+    grid(shown.map(headOf), gridRows(rows, unicode, isBarred), width, unicode ? "─" : "-", corner);
+  const [barred, bare] = [drawn(true), drawn(false)];
+  // A figure is worth more than a bar: no class is left out for one.
+  const lines = barred.length > bare.length ? bare : barred;
   return { lines: [...lines, ...SIGNS.slice(0, signs).flatMap((text) => oneLine("", text, width, "dim"))], left };
 }
 

@@ -22,7 +22,8 @@ import { type Html, html } from "./html.ts";
 
 /** What each row asks, for who sees the table for the first time. */
 const MEANING: Readonly<Record<string, string>> = {
-  "in memory": "most bytes in memory at one look; ≤ where nobody looked",
+  "in memory":
+    "most bytes in memory at one look; a range where more may have been between two looks, ≤ where nobody looked",
   "working set": "bytes touched within two decode calls, or 100 ms without an engine",
   read: "bytes per second that loads of the CPU asked for: not DRAM traffic, as caches answer most",
   written: "bytes per second that its stores wrote, into caches first",

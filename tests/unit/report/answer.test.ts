@@ -122,10 +122,52 @@ describe("the answer of a run", () => {
     expect(text).toContain("peak RSS 95.4 MiB");
   });
 
+  /** The demo with its weights at one size at least, and at another at most, and with a cache that is known to the byte. */
+  const sized = (least: number, most: number) => {
+    const looked = { phase: "all", step: "all", source: "residency" } as const;
+    return demoReport({
+      metrics: [
+        ...demoReport().metrics,
+        metricRow("resident_bytes", "weight", [least, least, most], looked),
+        metricRow("resident_bytes", "kv_cache", [2 ** 20, 2 ** 20, 2 ** 20], looked),
+      ],
+    });
+  };
+  const weightSize = (least: number, most: number) =>
+    renderAnswer(sized(least, most), plain(100)).match(/^in memory +(.*?) +[█░]+ +1.00 MiB/m)?.[1];
+
+  test("tells a size by its ends where more may have been in memory between two looks", () => {
+    expect(weightSize(240_640, 487_424)).toBe("230 to 480 KiB");
+    expect(weightSize(40_960, 487_424)).toBe("40 to 480 KiB");
+    expect(weightSize(59_454_259, 102_236_160)).toBe("56 to 98 MiB");
+    expect(weightSize(0, 487_424)).toBe("≤ 476 KiB");
+  });
+
+  test("tells how far a size reaches where that is little, and not where three digits hold it", () => {
+    expect(weightSize(13_329_408, 13_657_088)).toBe("12.7 MiB ±3%");
+    expect(weightSize(13_329_408, 13_340_000)).toBe("12.7 MiB");
+    expect(weightSize(13_329_408, 13_329_408)).toBe("12.7 MiB");
+  });
+
+  test("draws the bar of a range as that of a bound, up to its upper end", () => {
+    expect(renderAnswer(sized(40_960, 487_424), plain(100))).toMatch(/^in memory +40 to 480 KiB ░ +1.00 MiB █ +≤/m);
+  });
+
+  test("has no bars where a class would lose its place to them", () => {
+    const wide = metricRow("resident_bytes", "activation", [180_256, 180_256, 7_600_000], {
+      phase: "all",
+      step: "all",
+    });
+    const base = sized(129_085_280, 173_000_000);
+    const text = renderAnswer({ ...base, metrics: [...base.metrics, wide] }, plain(80));
+    expect(text).toMatch(/^in memory +120 to 170 MiB +1.00 MiB +0.17 to 7.3 MiB +≤ 58.2 MiB$/m);
+    expect(text).toMatch(/^± 95 % interval +weight +kv_cache +activation +runtime$/m);
+  });
+
   test("says signs in words where the terminal has ASCII alone, and its columns stay in line", () => {
     const text = renderAnswer(demoReport(), { width: 80, color: false, unicode: false });
     expect(text).not.toContain("?");
-    expect(text).toMatch(/^working set +113 MiB \+-4% +22.9 MiB \+-9% +too few seen$/m);
+    expect(text).toMatch(/^working set +113 MiB \+-4% +22.9 MiB \+-9% +too few seen +-$/m);
     const columns = text.split("\n").filter((line) => /^(in memory|working set|kept for, p50)/.test(line));
     const cache = [/<= 36.0/, /22.9/, />= 28.1/].map((cell, i) => columns[i]?.search(cell));
     expect(new Set(cache).size).toBe(1);

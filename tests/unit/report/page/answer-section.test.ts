@@ -34,10 +34,17 @@ function pageRows(report: RunReport): string[][] {
   ]);
 }
 
+/** The demo with a cache that may have been larger between two looks. */
+const lookedReport = (): RunReport => {
+  const looked = metricRow("resident_bytes", "kv_cache", [40_960, 40_960, 487_424], { phase: "all", step: "all" });
+  return demoReport({ metrics: [...demoReport().metrics, looked] });
+};
+
 describe("the answer on the page", () => {
   test.each([
     ["a demo", demoReport()],
     ["a program without an engine", plainReport()],
+    ["a run with a look at its pages", lookedReport()],
   ])("of %s has the numbers of the terminal", (_what, report) => {
     const lines = renderAnswer(report, terminal).split("\n").map(cellsOf);
     const rows = pageRows(report);
@@ -55,6 +62,11 @@ describe("the answer on the page", () => {
           .join("  ") ?? "nothing";
       expect(textsOf(markup, /<dd>(.*?)<\/dd>/gs)).toContain(text);
     }
+  });
+
+  test("draws a size that may have been larger between two looks as a bound up to its upper end", () => {
+    const { markup } = answerOfRun(lookedReport(), countIds("why"));
+    expect(markup).toMatch(/40 to 480 KiB.*?<meter class="bound" [^>]* value="487424"/s);
   });
 
   test("names the classes of which nothing is known below the table, in place of a column of words", () => {
