@@ -47,8 +47,11 @@ const SUITED: Readonly<Record<string, string>> = {
 /** Data of which no end was seen: only how long we looked is known. */
 const KEPT = "kept_throughout";
 
-/** What stands in the place of the table where no class has a figure. */
-export const NOTHING_LEARNT = "too little was seen for any figure of a class of data";
+/** What is said where no class has a figure: in the place of the table, or below it where it has sizes alone; else null. */
+export function unlearntText(rows: readonly AnswerRow[]): string | null {
+  if (rows.some(({ about }) => about === "figure")) return null;
+  return `too little was seen for any ${rows.length === 0 ? "" : "other "}figure of a class of data`;
+}
 
 /** The most memory of the target at one moment. */
 export const rssPeak = ({ metrics }: RunReport): ReportMetric | undefined =>
@@ -136,7 +139,7 @@ function suitedCell(dataClass: DataClass): AnswerCell {
   return { line: [{ text, ink: "bold" }], metric: row, ...NO_SIZE };
 }
 
-/** The rows of the answer, with a cell for each class; none where nothing was learnt of any class. */
+/** The rows of the answer, with a cell for each class: sizes alone where no more was learnt, none where not even those. */
 export function answerRows(classes: readonly DataClass[], report: RunReport): AnswerRow[] {
   const peak_bytes = peakBytes(report);
   const rows = QUESTIONS.filter(([, names]) =>
@@ -148,11 +151,12 @@ export function answerRows(classes: readonly DataClass[], report: RunReport): An
       cells: classes.map((dataClass) => figureAnswer(dataClass, names)),
     }),
   );
+  const sizes: AnswerRow = {
+    label: "in memory",
+    about: "size",
+    cells: classes.map((dataClass) => sizeCell(dataClass, peak_bytes)),
+  };
   // Nothing was learnt of any class: words for it in every cell would hide that.
-  if (rows.length === 0) return [];
-  return [
-    { label: "in memory", about: "size", cells: classes.map((dataClass) => sizeCell(dataClass, peak_bytes)) },
-    ...rows,
-    { label: "suits retention", about: "suitability", cells: classes.map(suitedCell) },
-  ];
+  if (rows.length === 0) return classes.some((one) => lookedCell(residentRow(one) ?? null) !== null) ? [sizes] : [];
+  return [sizes, ...rows, { label: "suits retention", about: "suitability", cells: classes.map(suitedCell) }];
 }

@@ -1,7 +1,7 @@
 /** The answer of a run in at most 24 lines: what ran, what each class of data needs, and how far that may be trusted. */
 import type { RunReport } from "../schema/run-json.ts";
 import { formatCounted } from "../units.ts";
-import { type AnswerRow, answeredClasses, answerRows, NOTHING_LEARNT, rssPeak } from "./answer-rows.ts";
+import { type AnswerRow, answeredClasses, answerRows, rssPeak, unlearntText } from "./answer-rows.ts";
 import { dataClasses, headOf } from "./classes.ts";
 import { activationsText, expertsText } from "./engine-lines.ts";
 import { figureSpans, isFigure } from "./figure.ts";
@@ -89,14 +89,18 @@ interface ClassTable {
 function classTable(report: RunReport, { width, unicode }: Terminal, most: number, signs: number): ClassTable {
   const { shown, left } = answeredClasses(dataClasses(report), most);
   const rows = answerRows(shown, report);
-  if (rows.length === 0) return { lines: [[{ text: NOTHING_LEARNT, ink: "warn" }]], left };
+  const unlearnt = unlearntText(rows);
+  const rest: Line[] = unlearnt === null ? [] : [[{ text: unlearnt, ink: "warn" }]];
+  if (rows.length === 0) return { lines: rest, left };
   const corner = unicode ? INTERVALS : ascii(INTERVALS);
   const drawn = (isBarred: boolean): Line[] =>
     grid(shown.map(headOf), gridRows(rows, unicode, isBarred), width, unicode ? "─" : "-", corner);
   const [barred, bare] = [drawn(true), drawn(false)];
   // A figure is worth more than a bar: no class is left out for one.
   const lines = barred.length > bare.length ? bare : barred;
-  return { lines: [...lines, ...SIGNS.slice(0, signs).flatMap((text) => oneLine("", text, width, "dim"))], left };
+  // They are about the rows of what was learnt.
+  const about = unlearnt === null ? SIGNS.slice(0, signs).flatMap((text) => oneLine("", text, width, "dim")) : [];
+  return { lines: [...lines, ...rest, ...about], left };
 }
 
 /** The verdict with its first reason; of a run that lost nothing that too, which needs no line of its own. */

@@ -1,14 +1,7 @@
 /** The answer on the page: what ran, and what each class of data asks of a memory, with the numbers of the terminal. */
 import type { RunReport } from "../../schema/run-json.ts";
 import { failureText } from "../answer.ts";
-import {
-  type AnswerCell,
-  type AnswerRow,
-  answeredClasses,
-  answerRows,
-  NOTHING_LEARNT,
-  rssPeak,
-} from "../answer-rows.ts";
+import { type AnswerCell, type AnswerRow, answeredClasses, answerRows, rssPeak, unlearntText } from "../answer-rows.ts";
 import { COLOURED } from "../browser/coloured-classes.ts";
 import { type DataClass, dataClasses } from "../classes.ts";
 import { activationsText, expertsText } from "../engine-lines.ts";
@@ -67,7 +60,9 @@ function answerTable(report: RunReport, nextId: NextId): Html {
   const silent = all.filter((_, i) => isSilent(answerRows(all, report), i));
   const shown = all.filter((dataClass) => !silent.includes(dataClass));
   const rows = answerRows(shown, report);
-  if (rows.length === 0) return html`<p class="warn">${NOTHING_LEARNT}</p>`;
+  const unlearnt = unlearntText(rows);
+  const rest = unlearnt === null ? null : html`<p class="warn">${unlearnt}</p>`;
+  if (rows.length === 0) return html`${rest}`;
   const body = rows.map(({ label, about, cells }) => {
     const most = Math.max(1, ...cells.map(({ bytes }) => bytes ?? 0));
     const meaning = MEANING[label] ?? "";
@@ -78,7 +73,7 @@ function answerTable(report: RunReport, nextId: NextId): Html {
     ? html`<p class="about">${HATCHED}</p>`
     : null;
   const others = silent.map(({ name }) => name).join(", ");
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="the answer, a column for each class of data"><table class="answer"><thead><tr><td></td>${heads}</tr></thead><tbody>${body}</tbody></table></div>${hatched}${others === "" ? null : html`<p class="about">Too little was seen of: ${printable(others)}.</p>`}`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="the answer, a column for each class of data"><table class="answer"><thead><tr><td></td>${heads}</tr></thead><tbody>${body}</tbody></table></div>${rest}${hatched}${others === "" ? null : html`<p class="about">Too little was seen of: ${printable(others)}.</p>`}`;
 }
 
 /** A list of words and what they stand for; entries without a text are left out. */

@@ -115,6 +115,24 @@ describe("the answer of a run", () => {
     expect(text).not.toContain("kept");
   });
 
+  test("has the sizes that a look found where nothing else was learnt, and says that of the rest", () => {
+    const looked = (name: string, bytes: number) =>
+      metricRow("resident_bytes", name, [bytes, bytes, bytes], { phase: "all", step: "all" });
+    const metrics = [
+      looked("weight", 26_424_115),
+      looked("kv_cache", 3_806_330),
+      metricRow("retention_p50_ns", "kv_cache", null, { status: "insufficient" }),
+    ];
+    const text = renderAnswer(demoReport({ metrics }), plain(80));
+    expect(text).toMatch(/^in memory +25.2 MiB █+ +3.63 MiB █ +≤ 4.20 MiB ░ +≤ 58.2 MiB ░+$/m);
+    expect(text).toMatch(/^too little was seen for any other figure of a class of data$/m);
+    expect(text).not.toMatch(/^ *(kept for|suits retention|read|≤)/m);
+    // A size of which only the address space tells the upper end is nothing learnt.
+    expect(renderAnswer(demoReport({ metrics: metrics.slice(2) }), plain(80))).toMatch(
+      /^too little was seen for any figure of a class of data$/m,
+    );
+  });
+
   test("never says that a class had more memory than the target", () => {
     const peak = metricRow("rss_peak_bytes", "all", [1e8, 1e8, 1e8], { scope: "process", phase: "all", step: "all" });
     const text = renderAnswer(demoReport({ metrics: [...demoReport().metrics, peak] }), plain(100));

@@ -69,6 +69,19 @@ describe("the answer on the page", () => {
     expect(markup).toMatch(/40 to 480 KiB.*?<meter class="bound" [^>]* value="487424"/s);
   });
 
+  test("has the sizes where nothing else was learnt, and says that of the rest", () => {
+    const looked = metricRow("resident_bytes", "weight", [1e6, 1e6, 1e6], { phase: "all", step: "all" });
+    const { markup } = answerOfRun(demoReport({ metrics: [looked] }), countIds("why"));
+    expect(markup).toContain("977 KiB");
+    expect(textsOf(markup, /<p class="warn">(.*?)<\/p>/gs)).toEqual([
+      "too little was seen for any other figure of a class of data",
+    ]);
+    const nothing = answerOfRun(demoReport({ metrics: [] }), countIds("why")).markup;
+    expect(textsOf(nothing, /<p class="warn">(.*?)<\/p>/gs)).toEqual([
+      "too little was seen for any figure of a class of data",
+    ]);
+  });
+
   test("names the classes of which nothing is known below the table, in place of a column of words", () => {
     const row = metricRow("retention_p50_ns", "unknown", null, { mapping_kind: "vdso", status: "insufficient" });
     const labels = demoReport().labels.filter(({ region_type }) => region_type !== "unknown");
