@@ -2,6 +2,7 @@
 import { OP } from "../../../src/schema/operation.ts";
 import type { WordTrace, WorldKind } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
+import { BRIEF_WORLDS } from "./brief/brief-worlds.ts";
 import { CHANGING_WORLDS } from "./changing-worlds.ts";
 import { DRAWN_WORLDS } from "./drawn-worlds.ts";
 import { FEW_BUSY_WORLDS } from "./few-busy-worlds.ts";
@@ -278,6 +279,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...UNEVEN_WORLDS,
   ...SERVED_WORLDS,
   ...PRACTISED_WORLDS,
+  ...BRIEF_WORLDS,
   ...LIVING_WORLDS,
   ...LIVES_IN_STEPS,
   ...LOSSY_WORLDS,
