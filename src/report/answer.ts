@@ -10,11 +10,13 @@ import { invarianceText } from "./invariance-table.ts";
 import { moreTimeText } from "./more-time-line.ts";
 import {
   costInShort,
+  countsInShort,
   engineText,
   entry,
   isWhole,
   lossInShort,
   parametersText,
+  requestsInShort,
   targetText,
   tokensText,
   VALIDITY_INK,
@@ -143,6 +145,8 @@ function answerLines(
   const invariant = invarianceText(report);
   const tokens = tokensText(report);
   const engine = engineText(report);
+  const requests = requestsInShort(report);
+  const counts = countsInShort(report);
   const experts = expertsText(report);
   const activations = activationsText(report);
   const traced = [targetText(report), peakText(report)].filter((text) => text !== null).join(", ");
@@ -156,6 +160,8 @@ function answerLines(
     ...(engine === null ? [] : fewLines("engine", engine, width, most)),
     ...oneLine("process", traced, width),
     ...(tokens === null ? [] : fewLines("tokens", tokens, width, most)),
+    ...(requests === null ? [] : oneLine("requests", requests, width)),
+    ...(counts === null ? [] : fewLines("server", counts, width, most)),
     ...(experts === null ? [] : fewLines("experts", experts, width, most)),
     ...(activations === null ? [] : fewLines("computed", activations, width, most)),
     ...(isSpoilt ? validity : []),

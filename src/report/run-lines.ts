@@ -125,6 +125,12 @@ export function countsText({ target: { engine_counts: counts } }: RunReport): st
   return parts.join(", ");
 }
 
+/** The same, short enough for the answer. */
+export function countsInShort(report: RunReport): string | null {
+  const why = report.target.engine_counts?.why ?? null;
+  return why === null ? countsText(report) : `no count: ${why}`;
+}
+
 /** Two quantiles, `p50 5.1 ms, p99 9 ms`; nothing where they are not known. */
 function sharesText(
   what: string,
@@ -183,6 +189,14 @@ function buildText({ name, build, builds }: NonNullable<RunReport["engine"]>): s
   if (builds === undefined) return build == null ? "" : ` (${build})`;
   const names = builds.map((one) => (one.build === null ? "one not known" : one.build.replace(`${name} `, "")));
   return ` (${builds.length} builds: ${names.join(", ")})`;
+}
+
+/** How many requests were answered, and when their first tokens came, in one line; null where nobody asked for it. */
+export function requestsInShort({ requests: took }: RunReport): string | null {
+  if (took === undefined || took === null || took.why !== null) return null;
+  if (took.answered === null) return `${took.requests ?? 0} named by the engine, sent by others`;
+  const first = sharesText("first token", took.ttft_ms, (value) => formatNs(value * 1e6));
+  return [`${took.answered} of ${took.requests ?? 0} answered`, ...first].join(", ");
 }
 
 /** Which engine ran which model, by what both say of themselves; null where neither is known. */

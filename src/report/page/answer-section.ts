@@ -7,7 +7,17 @@ import { type DataClass, dataClasses } from "../classes.ts";
 import { activationsText, expertsText } from "../engine-lines.ts";
 import { isFigure } from "../figure.ts";
 import { moreTimeText } from "../more-time-line.ts";
-import { costInShort, engineText, lossInShort, parametersText, targetText, tokensText } from "../run-lines.ts";
+import {
+  costInShort,
+  countsText,
+  engineText,
+  lossInShort,
+  parametersText,
+  requestsInShort,
+  requestsText,
+  targetText,
+  tokensText,
+} from "../run-lines.ts";
 import { shortFigure } from "../short-figure.ts";
 import { printable } from "../terminal.ts";
 import { figureButton, type NextId } from "./figure-button.ts";
@@ -98,6 +108,8 @@ ${termList([
   ["process", targetText(report)],
   ["peak RSS", peak === undefined || !isFigure(peak) ? null : html`${figureButton(shortFigure(peak), peak, nextId)}`],
   ["tokens", tokensText(report)],
+  ["requests", requestsInShort(report) === null ? null : requestsText(report)],
+  ["server", countsText(report)],
   ["experts", expertsText(report)],
   ["computed", activationsText(report)],
 ])}

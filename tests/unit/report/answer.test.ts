@@ -223,6 +223,52 @@ describe("the answer of a run", () => {
     expect(text).toMatch(/^suits retention +kept all 30.0 s +suited +not suited +undecided$/m);
   });
 
+  const took = {
+    ...{ requests: 30, answered: 28, wait_ms: { p50: 4.4, p99: 36.8 }, token_gap_ms: { p50: 5.4, p99: 8 }, why: null },
+    ...{ ttft_ms: { p50: 59.87, p99: 314.5 }, kv_bytes: { p50: 1_582_848, p99: 1_596_672 } },
+    ...{ prompt_tokens: 5330, reused_tokens: 4297, output_tokens: 1120, streamed_tokens: 1188 },
+  };
+  const lineOf = (report: RunReport, key: string) =>
+    renderAnswer(report, plain(80)).match(new RegExp(`^${key} +(.*(?:\\n {11}.*)*)$`, "m"))?.[1];
+
+  test("says in one line how many requests of our client were answered, and when their first tokens came", () => {
+    const { target } = demoReport();
+    const text = "28 of 30 answered, first token p50 59.9 ms, p99 315 ms";
+    expect(lineOf(demoReport({ requests: took }), "requests")).toBe(text);
+    const aborted = demoReport({ requests: took, target: { ...target, exit_code: null, signal: "SIGABRT" } });
+    expect(renderAnswer(aborted, plain(80))).toStartWith("the command ended by SIGABRT\n");
+    expect(lineOf(aborted, "requests")).toBe(text);
+    const none = { ...took, answered: 0, ttft_ms: null, output_tokens: null };
+    expect(lineOf(demoReport({ requests: none }), "requests")).toBe("0 of 30 answered");
+    const named = { ...took, answered: null, ttft_ms: null };
+    expect(lineOf(demoReport({ requests: named }), "requests")).toBe("30 named by the engine, sent by others");
+  });
+
+  test("says nothing of requests where nobody asked for them", () => {
+    expect(lineOf(demoReport(), "requests")).toBeUndefined();
+    const unknown = { ...took, requests: null, answered: null, why: "not identifiable: steps tell batches" };
+    expect(lineOf(demoReport({ requests: unknown }), "requests")).toBeUndefined();
+  });
+
+  test("has what the server counted itself, or why that is not known", () => {
+    const { target } = demoReport();
+    const counted = (engine_counts: RunReport["target"]["engine_counts"]) =>
+      lineOf(demoReport({ target: { ...target, engine_counts } }), "server");
+    const counts = { prompt_tokens: 907, generated_tokens: 1017, generated_tokens_per_s: 323, requests_under_way: 1 };
+    expect(counted({ ...counts, why: null })).toBe(
+      "counts 907 prompt, 1017 generated, 323/s, 1 request cut by the\n           recording",
+    );
+    const why = "at the end: http://127.0.0.1:8123/metrics cannot be asked: connect ECONNREFUSED 127.0.0.1:8123";
+    const none = {
+      prompt_tokens: null,
+      generated_tokens: null,
+      generated_tokens_per_s: null,
+      requests_under_way: null,
+    };
+    expect(counted({ ...none, why })?.replaceAll(/\s+/g, " ")).toBe(`no count: ${why}`);
+    expect(lineOf(demoReport(), "server")).toBeUndefined();
+  });
+
   test("says what would sharpen it most", () => {
     const more_time = {
       metric: "retention_p50_ns",

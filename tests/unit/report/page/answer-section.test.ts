@@ -112,6 +112,16 @@ describe("the answer on the page", () => {
     );
   });
 
+  test("has what the requests of our client took, and nothing of those that nobody asked for", () => {
+    const sums = { prompt_tokens: null, reused_tokens: null, output_tokens: 400, streamed_tokens: 400 };
+    const times = { ttft_ms: null, wait_ms: null, token_gap_ms: null, kv_bytes: null };
+    const requests = { ...sums, ...times, requests: 2, answered: 2, why: null };
+    const { markup } = answerOfRun(demoReport({ requests }), countIds("why"));
+    expect(markup).toContain("<dt>requests</dt><dd>2 of 2 answered; answers 400 tokens</dd>");
+    const unknown = { ...requests, requests: null, answered: null, why: "not identifiable" };
+    expect(answerOfRun(demoReport({ requests: unknown }), countIds("why")).markup).not.toContain("<dt>requests</dt>");
+  });
+
   test("begins with the failure of the command", () => {
     const { target } = demoReport();
     const { markup } = answerOfRun(demoReport({ target: { ...target, exit_code: 3 } }), countIds("why"));
