@@ -9,6 +9,7 @@ import { holdRun, runPaths } from "../run-directory/run-directory.ts";
 import { type Derived, derive } from "./derive.ts";
 import { derivingLimits } from "./deriving-memory.ts";
 import { foreignTrace, type ImportOptions, importTrace } from "./import-trace.ts";
+import { keepsRecording } from "./kept-recording.ts";
 
 export interface AnalyseOptions extends ImportOptions {
   /** Bytes that it may take; what `derivingLimits` says by default. */
@@ -45,7 +46,12 @@ export async function analyse(runDir: string, { memory, ...options }: AnalyseOpt
   refuseRoots(runDir);
   const directory = runPaths(resolve(runDir));
   using _held = holdRun(directory.path, "copy the run directory, and analyse the copy");
-  return await derive(directory, readFacts(directory.path, directory.run_id, directory.model_id), limits);
+  const facts = readFacts(directory.path, directory.run_id, directory.model_id);
+  try {
+    return await derive(directory, facts, limits);
+  } catch (error) {
+    throw keepsRecording(error, runDir);
+  }
 }
 
 /** The error of a file under the name by which it was given. */

@@ -11,6 +11,7 @@ import { completeFacts, factsPath, factsText } from "../run-directory/facts.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import { derivingLimits } from "./deriving-memory.ts";
+import { keepsRecording } from "./kept-recording.ts";
 import { factsOfRun, type RunEnd } from "./run-facts.ts";
 
 export interface Concluded {
@@ -82,7 +83,7 @@ function stopDeriving(signals: SignalWatch, runDir: string): AbortSignal {
 
 /** The error of deriving; on a disk that was full before it failed because of that, and what was recorded is still there. */
 function becauseOf(written: MrmTraceError | null, cause: unknown, runDir: string): unknown {
-  if (written === null) return cause;
+  if (written === null) return keepsRecording(cause, runDir);
   const hint = `${written.hint}; the results come from what was recorded: mrm-trace analyse ${runDir}`;
   return new MrmTraceError(written.code, written.message, hint, { cause });
 }

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
 import { segmentName } from "../../run-directory/segment-files.ts";
+import { isFull } from "../../run-directory/spare-room.ts";
 import { columnsOf, type StreamName } from "../../schema/columns.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { type Batch, isStringColumn } from "../batch.ts";
@@ -49,7 +50,7 @@ export interface SegmentWriter {
  *
  * Causes of drops: `writer_queue` (the encoder was behind), `disk_full`, `write_error`, `writer_closed`.
  *
- * @throws MrmTraceError failure when the folder cannot be made
+ * @throws MrmTraceError environment where the disk has no room for the folder, failure where it cannot be made
  */
 export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter {
   const { encoder, dir, table, keyValues = new Map(), closing = openClosing({ encoder }) } = options;
@@ -69,12 +70,12 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
   }
 
   function lose(rows: Float64Array, { message, errno }: Failure): void {
-    const isFull = errno === "ENOSPC" || errno === "EDQUOT";
-    tally.drop(isFull ? "disk_full" : "write_error", rows);
+    const full = errno === "ENOSPC" || errno === "EDQUOT";
+    tally.drop(full ? "disk_full" : "write_error", rows);
     error ??= new MrmTraceError(
       errno === null ? "failure" : "environment",
       `what was recorded last could not be written: ${message}`,
-      isFull ? "free some space, or name another folder with --output" : "check that the output folder is writable",
+      full ? "free some space, or name another folder with --output" : "check that the output folder is writable",
     );
   }
 
@@ -157,10 +158,12 @@ function makeFolder(dir: string): void {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
   } catch (cause) {
+    const full = isFull(cause);
     throw new MrmTraceError(
-      "failure",
+      full ? "environment" : "failure",
       `cannot make the folder ${dir}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      "name a writable folder with --output",
+      // A disk with room for bytes may have none for names, as `df -i` tells.
+      full ? "free some space or inodes, or name another folder with --output" : "name a writable folder with --output",
       { cause },
     );
   }

@@ -214,7 +214,10 @@ test("a disk that is full while results are derived costs nothing that was recor
   const prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, small];
   const ended = await runCli(["analyse", "--json", join(small, "run")], { prefix });
   expect(ended.exitCode).toBe(3);
-  expect((jsonOf(ended) as unknown as Failure).error.code).toBe("environment");
+  expect((jsonOf(ended) as unknown as Failure).error).toMatchObject({
+    code: "environment",
+    hint: `free some space; what was recorded is kept: mrm-trace analyse ${join(small, "run")}, or of a copy of that folder on another disk`,
+  });
   const sums = ended.stderr.split("\n").filter((line) => /^[0-9a-f]{64} /.test(line));
   expect(sums.length).toBeGreaterThan(10);
   expect(sums.slice(sums.length / 2)).toEqual(sums.slice(0, sums.length / 2));

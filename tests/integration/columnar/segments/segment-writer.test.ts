@@ -135,6 +135,27 @@ describe("a segment writer", () => {
     }
   });
 
+  test("says of a disk without room for another folder that it is full, and not that it cannot be written", async () => {
+    const { dir } = newRun();
+    mkdirSync(dir, { recursive: true });
+    const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "nr_inodes=1", "tmpfs", dir]);
+    expect(mounted.stderr.toString()).toBe("");
+    try {
+      await using encoder = openEncoder();
+      const opened = () => openSegmentWriter({ encoder, dir: join(dir, "fault"), table: "fault" });
+      expect(opened).toThrow(
+        expect.objectContaining({
+          code: "environment",
+          exitCode: 3,
+          message: expect.stringContaining("ENOSPC"),
+          hint: expect.stringContaining("free some space"),
+        }),
+      );
+    } finally {
+      spawnSync("umount", [dir]);
+    }
+  });
+
   test("refuses a batch that does not fit its table, and counts a segment that cannot be encoded", async () => {
     const { dir } = newRun();
     await using encoder = openEncoder();
