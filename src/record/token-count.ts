@@ -15,7 +15,7 @@ export interface TokenCount {
   readonly decode_tokens_per_s: number | null;
   /** The same tokens per second inside the calls that decode them: what is done between the calls is left out. */
   readonly decode_call_tokens_per_s: number | null;
-  /** From the start of the first prefill to its end; null before it ended. */
+  /** From the start of the first prefill to its end, trials of the engine left out; null before it ended. */
   readonly ttft_ms: number | null;
   /** From the begin of the first call that decoded tokens to the end of the last one, by process. */
   readonly decoding: ReadonlyMap<number, { readonly begin_ns: number; readonly end_ns: number }>;
@@ -58,6 +58,9 @@ export function tokenFacts(tokens: TokenCount, lost: boolean): TokenFacts {
   };
 }
 
+/** Tokens of a trial, at most: llama.cpp warms up with two, and tries with two whether its cache forgets a part. */
+const TRIAL_TOKENS = 2;
+
 /** Sequences of a batch; one where they are not known. */
 function sequencesAt(column: ColumnData | undefined, row: number): number {
   if (column === undefined || isStringColumn(column) || column.valid?.[row] === 0) return 1;
@@ -73,6 +76,8 @@ export function createTokenCount(): TokenCount {
   const reached_ns = new Map<number, bigint>();
   const decoding = new Map<number, { readonly begin_ns: number; end_ns: number }>();
   let ttft_ns: bigint | null = null;
+  /** Process whose first prompt was as short as a trial, as long as it computed nothing behind it. */
+  let trialPid: number | null = null;
   let unread = 0;
   let graphs = 0;
   let calls = 0;
@@ -86,9 +91,13 @@ export function createTokenCount(): TokenCount {
         const word = kind.values[kind.codes[row] ?? 0];
         if (word === "model_load" || word === "context") phase = "loading";
         if (word === "graph") graphs += 1;
+        const pid = numberAt(batch.columns.pid, row) ?? 0;
+        // Nobody reads what came of it: it was no prompt.
+        if (word === "kv_clear" && pid === trialPid) [ttft_ns, trialPid] = [null, null];
         const encodes = word === "encode";
         if (word !== "decode" && !encodes) continue;
         calls += 1;
+        if (pid === trialPid) trialPid = null;
         if (end_ns.valid?.[row] === 0) continue;
         if (n_tokens.valid?.[row] === 0) {
           unread += 1;
@@ -96,10 +105,10 @@ export function createTokenCount(): TokenCount {
         }
         const tokens = Number(n_tokens.data[row] ?? 0);
         const [began, ended] = [BigInt(timestamp_ns.data[row] ?? 0), BigInt(end_ns.data[row] ?? 0)];
-        const pid = numberAt(batch.columns.pid, row) ?? 0;
         // One token of each of several sequences is a decode step too.
         if (encodes || tokens > sequencesAt(n_sequences, row)) {
           prompt += tokens;
+          if (ttft_ns === null && tokens <= TRIAL_TOKENS) trialPid = pid;
           ttft_ns ??= ended - began;
           phase = "prefill";
         } else {

@@ -43,6 +43,26 @@ describe("tokens of a run", () => {
     expect([...counted(decode(66, 0, 250)).decoding]).toEqual([]);
   });
 
+  test("have the time to the first token of the first prompt, and not of a trial whose cache the engine clears at once", () => {
+    const cleared = (at_ms: number, pid = 1): Step => ({
+      kind: "kv_clear",
+      pid,
+      timestamp_ns: BigInt(at_ms) * 1_000_000n,
+    });
+    const trimmed: Step = { ...cleared(21), kind: "kv_trim" };
+    const trial = [cleared(0), decode(2, 1, 20), trimmed, cleared(21)];
+    expect(counted(...trial).ttft_ms).toBeNull();
+    expect(counted(...trial, decode(66, 100, 350)).ttft_ms).toBe(250);
+    // A server may warm up, and then try its cache.
+    expect(counted(...trial, decode(2, 30, 40), cleared(41), decode(66, 100, 350)).ttft_ms).toBe(250);
+    // A short prompt is one where it is answered, where another process clears, and where nobody does.
+    expect(counted(decode(2, 1, 20), decode(1, 20, 22), cleared(23), decode(66, 100, 350)).ttft_ms).toBe(19);
+    expect(counted(decode(2, 1, 20), cleared(21, 2), decode(66, 100, 350)).ttft_ms).toBe(19);
+    expect(counted(decode(2, 1, 20), decode(66, 100, 350), cleared(351)).ttft_ms).toBe(19);
+    // Who scores texts clears the cache behind each, and reads its answer.
+    expect(counted(decode(66, 1, 20), cleared(21), decode(66, 100, 350)).ttft_ms).toBe(19);
+  });
+
   test("take no time between the last token of an answer and the end of the next prompt", () => {
     const tokens = counted(decode(8, 0, 100), decode(1, 100, 110), decode(8, 5000, 5100), decode(1, 5110, 5130));
     expect(tokens.decode_tokens_per_s).toBeCloseTo(2 / 0.04, 9);
