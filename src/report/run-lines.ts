@@ -1,6 +1,6 @@
 /** The lines around the class table: what ran, how far it may be trusted, what watching it cost and lost, where it is. */
 import { inNumbers, type LedgerRow, placeWords } from "../schema/ledger.ts";
-import { eventsOf } from "../schema/loss.ts";
+import { eventsOf, unseenPct } from "../schema/loss.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import { formatBytes, formatCount, formatCounted, formatNs, isShown } from "../units.ts";
 import { activationsText, expertsText } from "./engine-lines.ts";
@@ -328,13 +328,19 @@ export function isWhole({ ledger, loss }: RunReport): boolean {
 export function lossInShort({ ledger: recorded, loss }: RunReport): string {
   const ledger = inNumbers(recorded);
   const { kept, dropped } = eventsOf(ledger);
-  const shares = loss
-    .filter(({ lost_pct }) => isNumber(lost_pct) && lost_pct > 0)
-    .map(({ source, lost_pct }) => `${source} ${sharePct(lost_pct)}`);
-  const share = shares.length === 0 ? "" : ` (${shares.join(", ")})`;
+  // What nobody saw is none of the events: it must not look like a share of them.
+  const shares = loss.flatMap(({ source, lost_pct }) => {
+    const unseen = unseenPct(ledger, source);
+    return isNumber(lost_pct) ? [{ source, seen: lost_pct - unseen, unseen }] : [];
+  });
+  const seen = shares.filter((one) => one.seen > LEAST_PCT).map((one) => `${one.source} ${sharePct(one.seen)}`);
+  const unseen = shares
+    .filter((one) => one.unseen > LEAST_PCT)
+    .map((one) => `${sharePct(one.unseen)} of ${one.source}`);
   const least = dropped === 0 ? "nobody knows how much" : `at least ${formatCount(dropped)}`;
   const lost = unreadRows(ledger).length > 0 ? least : dropped === 0 ? "nothing" : formatCount(dropped);
-  return `${lost} of ${formatCounted(kept + dropped, "event")}${share}`;
+  const events = `${lost} of ${formatCounted(kept + dropped, "event")}${seen.length === 0 ? "" : ` (${seen.join(", ")})`}`;
+  return `${events}${unseen.length === 0 ? "" : `; about ${unseen.join(", ")} unseen`}`;
 }
 
 /** Stages that could not be read, of which nobody knows what they held. */

@@ -42,6 +42,12 @@ export function lossOf(ledger: readonly LedgerRow[]): SourceLoss[] {
   });
 }
 
+/** The part of it that is an estimate of events which nobody saw, in %; 0 where there is none. */
+export function unseenPct(ledger: readonly LedgerRow[], source: FigureSource): number {
+  const seen = ledger.map((row) => ({ ...row, unseen_estimate: null }));
+  return Math.max(0, (lostPct(ledger, source) ?? 0) - (lostPct(seen, source) ?? 0));
+}
+
 /** The sources of which rows that were written cannot be read back; how many is not always known. */
 export function unreadSources(ledger: readonly LedgerRow[]): FigureSource[] {
   const unread = ledger.filter(({ stage }) => stage === "read");

@@ -34,7 +34,7 @@ describe("the answer of a run", () => {
                  read, written: loads and stores of the CPU, not the traffic of DRAM
 
       cost       process slowed by 0.553 % (0.491 to 2.14 %), tracer 3.12 % of one CPU
-      lost       13 of 80.3k events (fault 0.0212 %, process 0.595 %)
+      lost       13 of 80.3k events (fault 0.0212 %); about 0.595 % of process unseen
       warning    12 tensors were placed before the probes were attached; they were
                  found in the graph
       files      results/demo-110m/20261121T101500Z-3fa2

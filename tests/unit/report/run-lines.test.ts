@@ -1,5 +1,8 @@
-import { expect, test } from "bun:test";
-import { engineText, requestsText } from "../../../src/report/run-lines.ts";
+import { describe, expect, test } from "bun:test";
+import { engineText, lossInShort, requestsText } from "../../../src/report/run-lines.ts";
+import { inNumbers } from "../../../src/schema/ledger.ts";
+import { lossOf } from "../../../src/schema/loss.ts";
+import type { RunReport } from "../../../src/schema/run-json.ts";
 import { demoReport } from "../../fixtures/run-report.ts";
 
 test("the line of requests has the rate of answers by the server and by the client, and leaves out what is not known", () => {
@@ -29,4 +32,38 @@ test("the line of the engine has its build, or how many and which, one that is n
   expect(build({ build: "ggml 0.25.1", build_id: "a1" })).toBe("llama.cpp (ggml 0.25.1)");
   expect(build({ build: null, build_id: null })).toBe("llama.cpp");
   expect(build({ build: null, build_id: null, builds })).toBe("llama.cpp (3 builds: b11063, b11549, one not known)");
+});
+
+describe("the line of what was lost", () => {
+  const step = {
+    stream: "step",
+    source: "step",
+    way: null,
+    pid: null,
+    filtered: 0,
+    dropped: 0,
+    dropped_by: {},
+  } as const;
+  const whole = { ...step, stage: "segments", seen: 1000, kept: 1000, unseen_estimate: null } as const;
+  const passed = { ...step, stage: "observe", seen: 990, kept: 990, unseen_estimate: 10 } as const;
+  const text = (ledger: RunReport["ledger"]) => lossInShort(demoReport({ ledger, loss: lossOf(inNumbers(ledger)) }));
+
+  test("does not count among what was lost what by an estimate was never seen", () => {
+    expect(text([whole, passed])).toBe("nothing of 1000 events; about 1 % of step unseen");
+    expect(text([whole, { ...passed, unseen_estimate: 0 }])).toBe("nothing of 1000 events");
+  });
+
+  test("tells of a source both the share that was dropped and the one that was never seen", () => {
+    const dropping = {
+      ...whole,
+      stage: "ring",
+      seen: 1000,
+      kept: 980,
+      dropped: 20,
+      dropped_by: { ring_full: 20 },
+    } as const;
+    expect(text([dropping, passed, { ...whole, seen: 980, kept: 980 }])).toBe(
+      "20 of 1000 events (step 2 %); about 0.98 % of step unseen",
+    );
+  });
 });

@@ -112,8 +112,8 @@ describe("the report on a terminal", () => {
                  machine before the run 17.2 % busy
       check      decoding told reads from writes as a pair of registers did in 153 of
                  153 accesses
-      lost       13 of 80.3k events (fault 0.0212 %, process 0.595 %); 14 filtered on
-                 purpose
+      lost       13 of 80.3k events (fault 0.0212 %); about 0.595 % of process unseen;
+                 14 filtered on purpose
                  fault, ring: 13 ring full
                  process, observe (samples): about 4 never seen
       unlabelled 0 % of 18.4k accesses
@@ -223,7 +223,7 @@ describe("the report on a terminal", () => {
                  the process waited 0.41 % of its CPU time for a CPU that the tracer had
                  machine before the run 17.2 % busy
       check      decoding told reads from writes as a pair of registers did in 153 of 153 accesses
-      lost       13 of 80.3k events (fault 0.0212 %, process 0.595 %); 14 filtered on purpose
+      lost       13 of 80.3k events (fault 0.0212 %); about 0.595 % of process unseen; 14 filtered on purpose
                  fault, ring: 13 ring full
                  process, observe (samples): about 4 never seen
       unlabelled 0 % of 18.4k accesses
