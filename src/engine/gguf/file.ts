@@ -2,9 +2,12 @@
 import { readDirectory } from "../tensor-file.ts";
 import { type GgufResult, parseGgufSource } from "./directory.ts";
 
-/** Reads the directory of a file as `readDirectory` does. */
-export function readGgufFile(path: string): GgufResult {
-  return readDirectory(path, (file) => parseGgufSource(file));
+/** Reads the directory of a file as `readDirectory` does. @param inode that it must have, where the path may lead to another by now */
+export function readGgufFile(path: string, inode?: bigint): GgufResult {
+  return readDirectory<GgufResult>(path, (file) => {
+    if (inode === undefined || file.inode === inode) return parseGgufSource(file);
+    return { ok: false, reason: "another file has its name now", offset: 0 };
+  });
 }
 
 /** `general.name` of a GGUF file, null where the file has none or is no GGUF. */

@@ -53,8 +53,8 @@ export function factsOfModel(directory: GgufDirectory): ModelFacts {
   };
 }
 
-/** Facts of a file; null where it is no whole GGUF. Never throws for what the file holds. */
-export function modelFacts(path: string): ModelFacts | null {
-  const result = readGgufFile(path);
+/** Facts of a file; null where it is no whole GGUF, or has not the inode that is given. Never throws for what the file holds. */
+export function modelFacts(path: string, inode?: bigint): ModelFacts | null {
+  const result = readGgufFile(path, inode);
   return result.ok ? factsOfModel(result.directory) : null;
 }
