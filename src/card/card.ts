@@ -1,7 +1,15 @@
 /** One Markdown page of evidence for a run: what, how, on which machine, how valid, which figures, what it cost and lost. */
 import { basename } from "node:path";
 import { shellWords } from "../report/page/machine-section.ts";
-import { costInShort, engineText, lossInShort, parametersText, targetText, tokensText } from "../report/run-lines.ts";
+import {
+  costInShort,
+  engineText,
+  lossInShort,
+  parametersText,
+  targetText,
+  titleText,
+  tokensText,
+} from "../report/run-lines.ts";
 import type { Manifest } from "../run-directory/manifest.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import type { RunMetadata } from "../schema/run-metadata.ts";
@@ -44,7 +52,7 @@ function whatLines({ report, metadata }: CardInput): string[] {
     return [field(engine, "name") ?? "engine", ...objects].join(", ");
   });
   return [
-    ...item("model", report.model_id),
+    ...item("model", titleText(report)),
     ...item("its tensors have", parametersText(report)),
     ...item("run", report.run_id),
     ...item("repeated by", shellWords(metadata.repeated_by ?? [])),

@@ -83,12 +83,13 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   const ended = { ended: null, toldToEnd: false };
   const words = optionWords(attachSchema.omit(ofPresentation), options);
   const repeatedBy = ["mrm-trace", "attach", request.process, ...words];
-  const circumstances = { directory, options, repeatedBy, experiment: null, model, host, baseline, ...ended };
+  const circumstances = { directory, options, repeatedBy, experiment: null, host, baseline, ...ended };
   const recorded = await recordRunning(found, {
     options,
     target,
     directory,
     collectors,
+    model,
     progress,
     expected_ns: null,
     async begin() {

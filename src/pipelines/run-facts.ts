@@ -15,7 +15,6 @@ import { recordedCommand } from "../run-directory/recorded-command.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { balances, placeWords } from "../schema/ledger.ts";
 import { lostPct, worstLossPct } from "../schema/loss.ts";
-import type { ModelFacts } from "../schema/model-facts.ts";
 import type { ExperimentFacts } from "../schema/run-details.ts";
 import type { EngineCounts } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
@@ -38,8 +37,6 @@ export interface RunEnd extends Recorded {
   readonly repeatedBy: readonly string[] | null;
   /** What the experiment says of this run; null outside of one. */
   readonly experiment: ExperimentFacts | null;
-  /** What the file of the model says; null where none was found. */
-  readonly model: ModelFacts | null;
   readonly host: ReturnType<typeof hostFacts>;
   readonly baseline: Baseline;
   /** What the engine's own server counted, where it was asked. */

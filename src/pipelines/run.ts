@@ -136,15 +136,15 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   const stopped = Promise.withResolvers<StopReason>();
   /** True once our client has asked all, which ends the server; false where it could not. */
   let served: boolean | null = null;
-  const { model } = target;
   const decodesForATime = target.isDemo && request.workload === undefined;
   const experiment = request.experiment ?? null;
-  const circumstances = { directory, options, repeatedBy: repeatedBy(request), experiment, model, host, baseline };
+  const circumstances = { directory, options, repeatedBy: repeatedBy(request), experiment, host, baseline };
   const recorded = await recordTarget({
     options,
     target: { pid: launched.pid, command: whole, held: true },
     directory,
     collectors,
+    model: target.model,
     progress,
     expected_ns: request.serve?.duration_ns ?? (decodesForATime ? request.demo.seconds * 1e9 : null),
     async begin() {

@@ -8,7 +8,9 @@ import type { Progress } from "../report/progress.ts";
 import { beginFacts } from "../run-directory/facts.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
+import type { ModelFacts } from "../schema/model-facts.ts";
 import { type BusyThreads, createBusyThreads } from "./busy-threads.ts";
+import { createModelSight } from "./model-sight.ts";
 import { createProcessUse, type ProcessUse } from "./process-use.ts";
 import { type Recording, record, type StopReason } from "./recorder.ts";
 import { type CanRun, startCollectors, type TracerOptions } from "./start-collectors.ts";
@@ -19,6 +21,8 @@ export interface RecordRequest {
   readonly target: Target;
   readonly directory: RunDirectory;
   readonly collectors: Collectors;
+  /** What is known of the model before it is loaded; null where it is to be looked for. */
+  readonly model: ModelFacts | null;
   readonly progress: Progress;
   /** How long the target is expected to work, in ns, for the progress; null where nobody knows. */
   readonly expected_ns: number | null;
@@ -49,6 +53,8 @@ export interface Recorded {
   readonly busy: BusyThreads;
   readonly thermal: ThermalSummary;
   readonly tokens: TokenCount;
+  /** What the file of the model says; null where none was found. */
+  readonly model: ModelFacts | null;
   readonly target: Target;
   /** Every process that belonged to the tree of the target. */
   readonly pids: readonly number[];
@@ -73,6 +79,7 @@ export async function recordTarget({
   const busy = createBusyThreads();
   const thermal = createThermalUse(cpus().length);
   const tokens = createTokenCount();
+  const sight = createModelSight(request.model);
   // `process` starts last, so that what attaching cost, before the recording, is not taken for a cost of the run.
   const able = await startCollectors(collectors, target);
   const treeEnded = Promise.withResolvers<StopReason>();
@@ -86,6 +93,7 @@ export async function recordTarget({
     busy,
     thermal: thermal.summary(),
     tokens,
+    model: sight.model,
     target,
     pids: collectors.tree.pids(),
     collectors: able,
@@ -109,7 +117,10 @@ export async function recordTarget({
         busy.take(batch);
         thermal.take(batch);
       }
-      if (batch.table === "step") tokens.take(batch);
+      if (batch.table === "step") {
+        tokens.take(batch);
+        sight.take(batch);
+      }
     },
     onPoll({ now_ns, rows, dropped }) {
       if (collectors.tree.hasEnded() && request.rootEnded()) treeEnded.resolve("target_ended");

@@ -18,6 +18,7 @@ import {
   parametersText,
   requestsInShort,
   targetText,
+  titleText,
   tokensText,
   VALIDITY_INK,
 } from "./run-lines.ts";
@@ -154,7 +155,7 @@ function answerLines(
   const head: Line[] = [
     ...(failure === null ? [] : [[{ text: failure, ink: "bad" } as const]]),
     [
-      { text: report.model_id, ink: "bold" },
+      { text: titleText(report), ink: "bold" },
       { text: `  ${[parametersText(report), report.run_id].filter((text) => text !== null).join("  ")}`, ink: "dim" },
     ],
     ...(engine === null ? [] : fewLines("engine", engine, width, most)),

@@ -1,4 +1,5 @@
 /** The lines around the class table: what ran, how far it may be trusted, what watching it cost and lost, where it is. */
+import { modelId, modelSlug } from "../run-directory/run-directory.ts";
 import { inNumbers, type LedgerRow, placeWords } from "../schema/ledger.ts";
 import { eventsOf, unseenPct } from "../schema/loss.ts";
 import type { RunReport } from "../schema/run-json.ts";
@@ -217,6 +218,15 @@ function modelText({ architecture, quantisation }: NonNullable<RunReport["model"
   return [architecture ?? "model", quantisation].filter((word) => word !== null).join(" ");
 }
 
+/**
+ * What a run is called: as its folder, but by its model where the folder has the name of the command alone, since no model was
+ * known before that ran.
+ */
+export function titleText({ model, model_id, target: { command } }: RunReport): string {
+  const isOfCommand = command.length > 0 && model_id === modelId(null, command);
+  return isOfCommand && model?.name ? modelSlug(model.name) : model_id;
+}
+
 /** The parameters of the model as its tensors have them, whatever its name says; null where its file was not read. */
 export function parametersText({ model }: RunReport): string | null {
   return model?.parameters == null ? null : `${formatCount(model.parameters)} parameters`;
@@ -233,7 +243,7 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
   const out: Line[] = [
     [
       { text: "mrm-trace  ", ink: "dim" },
-      { text: report.model_id, ink: "bold" },
+      { text: titleText(report), ink: "bold" },
       { text: `  ${[parametersText(report), report.run_id].filter((text) => text !== null).join("  ")}`, ink: "dim" },
     ],
     // One line: a command may be as long as a page.

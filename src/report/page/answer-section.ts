@@ -16,6 +16,7 @@ import {
   requestsInShort,
   requestsText,
   targetText,
+  titleText,
   tokensText,
 } from "../run-lines.ts";
 import { shortFigure } from "../short-figure.ts";
@@ -104,7 +105,7 @@ export function answerOfRun(report: RunReport, nextId: NextId): Html {
   return html`${failure === null ? null : html`<p class="bad" role="alert">${printable(failure)}</p>`}
 ${termList([
   ["engine", engineText(report)],
-  ["model", parameters === null ? null : `${report.model_id}, ${parameters}`],
+  ["model", parameters === null ? null : `${titleText(report)}, ${parameters}`],
   ["process", targetText(report)],
   ["peak RSS", peak === undefined || !isFigure(peak) ? null : html`${figureButton(shortFigure(peak), peak, nextId)}`],
   ["tokens", tokensText(report)],

@@ -67,6 +67,13 @@ describe("the answer of a run", () => {
     );
     // Its name may say another number.
     expect(renderAnswer(demoReport({ model, engine }), plain(80))).toStartWith("demo-110m  110M parameters  2026");
+    // No model was known when the folder was made: it has the name of the command.
+    const named = { ...model, name: "Random 15M" };
+    const ofCommand = { ...demoReport().target, command: ["/usr/bin/env", "A=1", "python3", "server.py"] };
+    const late = demoReport({ model_id: "env", model: named, target: ofCommand });
+    expect(renderAnswer(late, plain(80))).toStartWith("random-15m  110M parameters  2026");
+    const nameless = demoReport({ model_id: "env", model: { ...model, name: null }, target: ofCommand });
+    expect(renderAnswer(nameless, plain(80))).toStartWith("env  110M parameters  2026");
     const bare = { ...model, architecture: null, parameters: null, quantisation: null, layers: null };
     expect(renderAnswer(demoReport({ model: bare }), plain(80))).toContain("\nengine     model\n");
     expect(renderAnswer(demoReport({ engine: { name: "other" } }), plain(80))).toContain(
