@@ -1,5 +1,6 @@
 /** The models that a process maps, read through the mappings: by now the name of such a file may be another's, or nobody's. */
 import { mappedFile } from "../collect/ebpf/engine/mapped-file.ts";
+import { mayBeGguf } from "../collect/ebpf/lifecycle/gguf-files.ts";
 import { snapshotRows } from "../collect/ebpf/lifecycle/maps-look.ts";
 import { modelFacts } from "../engine/gguf/model-facts.ts";
 import type { ModelFacts } from "../schema/model-facts.ts";
@@ -13,21 +14,26 @@ export interface MappedModel {
   readonly facts: ModelFacts | null;
 }
 
-const GGUF_PATH = /^(\/.*\.gguf)( \(deleted\))?$/s;
+const FILE_PATH = /^(\/.*?)( \(deleted\))?$/s;
+const GGUF_END = /\.gguf$/;
 
 /** The GGUF files that a process maps, in order of address, each once; none where it is gone. */
 export function mappedModels(pid: number): MappedModel[] {
   const found = new Map<string, MappedModel>();
   for (const row of snapshotRows(pid, 0) ?? []) {
     const { path: mapped, inode, dev } = row;
-    const [, path, deleted] = GGUF_PATH.exec(mapped ?? "") ?? [];
+    const [, path, deleted] = FILE_PATH.exec(mapped ?? "") ?? [];
     const key = `${dev}/${inode}/${mapped}`;
     if (mapped === null || path === undefined || inode === null || found.has(key)) continue;
+    // A store of models has them by other names: then only what is one counts.
+    const isCalledSo = GGUF_END.test(path);
+    if (!isCalledSo && !mayBeGguf(row)) continue;
     const isDeleted = deleted !== undefined;
     // Overlay tells another device than its mappings do, so without the right to follow these its files are found by name.
     const named = isDeleted ? null : `/proc/${pid}/root${path}`;
     const openPath = mappedFile({ ...row, path: mapped })?.openPath ?? named;
-    found.set(key, { path, isDeleted, facts: openPath === null ? null : modelFacts(openPath, inode) });
+    const facts = openPath === null ? null : modelFacts(openPath, inode);
+    if (isCalledSo || facts !== null) found.set(key, { path, isDeleted, facts });
   }
   return [...found.values()];
 }

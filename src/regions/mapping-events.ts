@@ -320,8 +320,8 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
   }
 
   function dispatch(row: MappingEvent): Outcome {
-    // It is about the tree; whose names they were, nobody knows.
-    if (row.kind === "lost_names") return "applied";
+    // The one is about the tree, as whose names they were nobody knows; the other about a file.
+    if (row.kind === "lost_names" || row.kind === "gguf") return "applied";
     const process = living(row);
     const owner = ownerOf(process);
     switch (row.kind) {

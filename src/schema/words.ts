@@ -15,6 +15,7 @@ export const MAPPING_EVENT_KINDS = {
   snapshot: "one mapping of /proc/PID/maps",
   snapshot_end: "",
   file: "name of a mapping, from perf",
+  gguf: "the file that is mapped there begins as a GGUF does, whatever its name",
   lost: "records of the process were lost between begin and end",
   lost_names: "names of mappings of the tree were lost between begin and end",
 } as const;

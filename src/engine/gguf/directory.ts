@@ -31,6 +31,12 @@ const MAX_DIRECTORY_BYTES = 128 * 2 ** 20;
 const SMALLEST_KEY_VALUE_BYTES = 8 + 4 + 1;
 const SMALLEST_TENSOR_INFO_BYTES = 8 + 4 + 4 + 8;
 
+/** Whether bytes are the first of a GGUF. */
+export function isGguf(bytes: Uint8Array): boolean {
+  if (bytes.length < 4) return false;
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true) === MAGIC;
+}
+
 /**
  * Reads a directory from bytes that may be hostile: never throws, never reads past them, time and memory bounded by their length and by fixed limits.
  * @param fileBytes length of the whole file where `bytes` is only its beginning

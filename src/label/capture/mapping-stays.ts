@@ -30,6 +30,8 @@ export interface MappingFacts {
   readonly is_code: boolean;
   /** Others may use the same bytes through another mapping. */
   readonly is_shared: boolean;
+  /** The first bytes of the file are those of a GGUF. */
+  readonly is_gguf: boolean;
 }
 
 /** Stays that hold code. */
@@ -59,20 +61,29 @@ function wasSealed({ prot, prot_ns, since_ns, birth_ns, birth_censored }: PageSt
 const [SEALED, EXECUTABLE, SHARED] = [1, 2, 4] as const;
 type Traits = number;
 
+/** One file, whatever its names. */
+const fileKey = ({ dev, inode }: Pick<Mapping, "dev" | "inode">): string => `${dev}/${inode}`;
+
 /** Numbers for what mappings are, in order of first appearance. */
 function factNumbers() {
-  const facts: MappingFacts[] = [];
+  const facts: Omit<MappingFacts, "is_gguf">[] = [];
+  const files: string[] = [];
   const numbers = new Map<string, number>();
   return {
-    facts,
-    numberOf({ exec_epoch, flags, path, inode }: Mapping, traits: Traits): number {
+    /** @param ggufs files that are GGUFs, some of which were told of after their mappings */
+    factsWith: (ggufs: ReadonlySet<string>): MappingFacts[] =>
+      facts.map((fact, number) => ({ ...fact, is_gguf: ggufs.has(files[number] ?? "") })),
+    numberOf({ exec_epoch, flags, path, dev, inode }: Mapping, traits: Traits): number {
       const mapping_kind = mappingKindOf(flags, path);
       const is_read_only = (traits & SEALED) !== 0 && mapping_kind === "file";
       const is_code = (traits & EXECUTABLE) !== 0 && mapping_kind === "file";
       const is_shared = (traits & SHARED) !== 0;
-      const key = `${mapping_kind}/${exec_epoch}/${inode}/${is_read_only}/${is_code}/${is_shared}/${path}`;
-      const number =
-        numbers.get(key) ?? facts.push({ exec_epoch, mapping_kind, path, inode, is_read_only, is_code, is_shared }) - 1;
+      const file = fileKey({ dev, inode });
+      const key = `${mapping_kind}/${exec_epoch}/${file}/${is_read_only}/${is_code}/${is_shared}/${path}`;
+      const existing = numbers.get(key);
+      if (existing !== undefined) return existing;
+      const number = facts.push({ exec_epoch, mapping_kind, path, inode, is_read_only, is_code, is_shared }) - 1;
+      files.push(file);
       numbers.set(key, number);
       return number;
     },
@@ -96,7 +107,8 @@ export function mappingStays(
   const added = collectAfter(COLLECT_AFTER);
   const codeRows: number[] = [];
   const offsets: number[] = [];
-  const { facts, numberOf } = factNumbers();
+  const { factsWith, numberOf } = factNumbers();
+  const ggufs = new Set<string>();
   const objects = sharedObjects();
   /** Rows of mappings whose file nobody has named yet. */
   const unnamed = new WeakMap<Mapping, number[]>();
@@ -166,6 +178,7 @@ export function mappingStays(
   for (const row of rows) {
     // What a process holds is an object for each mapping, and stays one until it ends.
     if (++read % HELD_ROWS === 0 && maps.held() > mostHeld) throw tooMany("mappings at one time", mostHeld);
+    if (row.kind === "gguf") ggufs.add(fileKey(row));
     if (!MAPPING_KINDS.has(row.kind)) unknown += 1;
     else {
       maps.apply(row);
@@ -173,6 +186,7 @@ export function mappingStays(
     }
   }
   maps.eachLive((pid, state, from, endPage) => add(pid, state, from, endPage, null));
+  const facts = factsWith(ggufs);
   const counters = { ...maps.counters, bad_rows: maps.counters.bad_rows + unknown };
   return {
     list,

@@ -47,6 +47,8 @@ export interface MappingFacts {
   readonly is_named_elsewhere: boolean;
   /** A file from which the process may execute what lies there. */
   readonly is_code: boolean;
+  /** A file that begins as a GGUF does, whatever its name. */
+  readonly is_gguf: boolean;
   /** Some tensor of this process was named, or some operand of its engine. */
   readonly has_labels: boolean;
   /** An engine was recognised in this process. */
@@ -67,7 +69,7 @@ function verdict(region_type: RegionType, evidence: LabelEvidence): Verdict {
 
 /** The class of memory that no tensor of the engine covers. */
 export function classifyMapping(facts: MappingFacts): Verdict {
-  const isModel = facts.mapping_kind === "file" && facts.path !== null && MODEL_FILE.test(facts.path);
+  const isModel = facts.mapping_kind === "file" && (facts.is_gguf || MODEL_FILE.test(facts.path ?? ""));
   if (isModel && facts.is_named) return verdict("runtime", "file_header");
   // A loader maps the file for itself, to read its header: the same pages would count twice.
   if (isModel && facts.is_named_elsewhere) return verdict("runtime", "file");

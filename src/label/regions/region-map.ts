@@ -210,7 +210,7 @@ export function regionMap(inputs: RegionInputs): Regions {
     const covering = covers.get(pid) ?? [];
     const hasTensors = engineTold.has(pid);
     const number = places.what[row] as number;
-    const { mapping_kind, path, is_code } = stays.facts[number] as MappingFacts;
+    const { mapping_kind, path, is_code, is_gguf } = stays.facts[number] as MappingFacts;
     const verdict = classifyMapping({
       mapping_kind,
       path,
@@ -220,6 +220,7 @@ export function regionMap(inputs: RegionInputs): Regions {
       is_named: path !== null && fileTold.has(pid) && covering.some((cover) => cover.by_file && meet(cover, whole)),
       is_named_elsewhere: path !== null && namedFiles.has(`${pid}/${path}`),
       is_code,
+      is_gguf,
       has_labels: covering.length > 0,
       has_engine: enginePids.has(pid) || hasTensors,
       engine_worked: workedPids.has(pid),

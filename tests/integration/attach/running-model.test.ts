@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
@@ -67,6 +67,13 @@ describe("the model of a process that runs", () => {
     const target = await running({ model: path });
     rmSync(path);
     expect(named(target)).toEqual(["random 1m q8_0 seed 1", "q8_0"]);
+  });
+
+  test("is known by the first bytes of its file, whatever that is called", async () => {
+    const blob = join(folder, "sha256-abc");
+    copyFileSync(first, blob);
+    truncateSync(blob, 2 ** 23);
+    expect(named(await running({ model: blob }))).toEqual(["random 1m q8_0 seed 1", "q8_0"]);
   });
 
   test("without a name of its own is called like its file, deleted or not", async () => {

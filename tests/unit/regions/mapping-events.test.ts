@@ -338,6 +338,12 @@ describe("a process whose records were lost", () => {
   });
 });
 
+test("what a file is changes no map", () => {
+  const maps = createProcessMaps();
+  maps.apply(mappingRow("gguf", 3, { addr: page(10), size_bytes: page(4), dev: 1, inode: 7n, path: "/m" }));
+  expect([maps.pids(), maps.counters.bad_rows]).toEqual([[], 0]);
+});
+
 describe("a copy that a fork made", () => {
   const fork = (time: number) => mappingRow("fork", time, { child_pid: 200, tid: 100 });
 

@@ -10,6 +10,7 @@ import type { ProcessTree } from "../../../target/process-tree.ts";
 import type { Target } from "../../collector.ts";
 import type { Part, PartPrograms } from "../part.ts";
 import { runCost } from "../run-cost.ts";
+import { ggufFiles } from "./gguf-files.ts";
 import { openLifecycle } from "./lifecycle.ts";
 import { lifecycleWarnings } from "./lifecycle-warnings.ts";
 import { watchTree } from "./running-tree.ts";
@@ -51,6 +52,7 @@ export async function startLifecycle(target: Target, tree: ProcessTree, looks: L
   const lifecycle = await openLifecycle(target.held ? target.pid : null, tree, looks.kind("looks at maps"));
   const maps = createProcessMaps({});
   const settled = settledLooks();
+  const ggufs = ggufFiles(maps);
   const followers: ((rows: readonly MappingEvent[]) => void)[] = [];
 
   function poll() {
@@ -63,9 +65,9 @@ export async function startLifecycle(target: Target, tree: ProcessTree, looks: L
     }
     for (const pid of maps.takeDisturbed()) settled.disturbed(pid, now_ns);
     for (const pid of settled.take(now_ns, tree.lives)) lifecycle.requestSnapshot(pid);
-    if (rows.length === 0) return [];
-    for (const listener of followers) listener(rows);
-    return [batchFromRows("mapping", rows)];
+    if (rows.length > 0) for (const listener of followers) listener(rows);
+    const whole = rows.concat(ggufs.take(rows));
+    return whole.length === 0 ? [] : [batchFromRows("mapping", whole)];
   }
 
   return {

@@ -42,6 +42,18 @@ describe("stays of mappings", () => {
     ]);
   });
 
+  test("are of a GGUF where its first bytes were seen to say so, before or after, in whatever process", () => {
+    const file = { flags: 2, file_offset_bytes: page(0), dev: 5 };
+    const named = (time: number, from: number, inode: bigint) =>
+      mappingRow("file", time, { addr: page(from), size_bytes: page(4), prot: 1, path: "/blob", inode, ...file });
+    const told = mappingRow("gguf", 5, { ...file, pid: 9, inode: 7n, path: "/blob" });
+    const rows = [mmap(1, 10, 4, 1, file), named(2, 10, 7n), munmap(3, 10, 4), told];
+    const again = [mmap(6, 20, 4, 1, file), named(7, 20, 7n), mmap(8, 30, 4, 1, file), named(9, 30, 8n)];
+    const { list, facts } = mappingStays([...rows, ...again], 0n, new Set());
+    const found = Array.from({ length: list.places.count }, (_, row) => facts[list.places.what[row] ?? -1]?.is_gguf);
+    expect(found).toEqual([true, true, false]);
+  });
+
   test("are of a file that the process cannot have written to only where no protection ever let it, from our first look on", () => {
     const file = { flags: 2, file_offset_bytes: page(0) };
     const isReadOnly = (...rows: MappingEvent[]): boolean[] => {

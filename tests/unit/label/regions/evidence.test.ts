@@ -18,6 +18,13 @@ test("what no tensor covers of a file that names its tensors is no weight", () =
   expect(classifyMapping(nothing)).toMatchObject({ region_type: "weight", evidence: "file" });
 });
 
+test("a file that is a GGUF by its first bytes is weight as one that is called so, and no other file is", () => {
+  const blob = { ...nothing, path: "/blobs/sha256-abc", has_engine: true };
+  expect(classifyMapping({ ...blob, is_gguf: true })).toMatchObject({ region_type: "weight", evidence: "file" });
+  expect(classifyMapping({ ...blob, is_gguf: true, has_tensors: true })).toMatchObject({ region_type: "runtime" });
+  expect(classifyMapping(blob)).toMatchObject({ region_type: "runtime", evidence: "mapping" });
+});
+
 test("another mapping of the file is the loader's, and its pages do not count twice", () => {
   expect(classifyMapping({ ...nothing, is_named_elsewhere: true })).toMatchObject({
     region_type: "runtime",
