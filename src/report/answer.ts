@@ -10,18 +10,17 @@ import { invarianceText } from "./invariance-table.ts";
 import { moreTimeText } from "./more-time-line.ts";
 import {
   costInShort,
-  countsInShort,
   engineText,
   entry,
   isWhole,
   lossInShort,
   parametersText,
-  requestsInShort,
   targetText,
   titleText,
   tokensText,
   VALIDITY_INK,
 } from "./run-lines.ts";
+import { countsInShort, requestsInShort } from "./server-lines.ts";
 import { ascii, type Ink, type Line, render, type Terminal, widthOf } from "./terminal.ts";
 
 /** More classes would need a second table; kinds of mapping can be many. */

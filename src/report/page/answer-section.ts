@@ -9,16 +9,14 @@ import { isFigure } from "../figure.ts";
 import { moreTimeText } from "../more-time-line.ts";
 import {
   costInShort,
-  countsText,
   engineText,
   lossInShort,
   parametersText,
-  requestsInShort,
-  requestsText,
   targetText,
   titleText,
   tokensText,
 } from "../run-lines.ts";
+import { countsText, requestsInShort, requestsText } from "../server-lines.ts";
 import { shortFigure } from "../short-figure.ts";
 import { printable } from "../terminal.ts";
 import { figureButton, type NextId } from "./figure-button.ts";

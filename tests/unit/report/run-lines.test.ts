@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { engineText, lossInShort, requestsText } from "../../../src/report/run-lines.ts";
+import { engineText, lossInShort } from "../../../src/report/run-lines.ts";
+import { requestsText } from "../../../src/report/server-lines.ts";
 import { inNumbers } from "../../../src/schema/ledger.ts";
 import { lossOf } from "../../../src/schema/loss.ts";
 import type { RunReport } from "../../../src/schema/run-json.ts";

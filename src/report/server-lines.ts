@@ -1,0 +1,87 @@
+/** What the engine's own server counted, and what its clients saw. */
+import type { RunReport } from "../schema/run-json.ts";
+import { formatBytes, formatCount, formatCounted, formatNs, isShown } from "../units.ts";
+
+const isNumber = (value: number | null): value is number => isShown(value) && value >= 0;
+
+/** What the engine's own server counted; null where it was not asked. */
+export function countsText({ target: { engine_counts: counts } }: RunReport): string | null {
+  if (counts === undefined) return null;
+  if (counts.why !== null) return `its own count of tokens is not known: ${counts.why}`;
+  const parts = [
+    `counts ${formatCount(counts.prompt_tokens ?? 0)} prompt`,
+    `${formatCount(counts.generated_tokens ?? 0)} generated`,
+    ...(isNumber(counts.generated_tokens_per_s) ? [`${formatCount(counts.generated_tokens_per_s)}/s`] : []),
+    ...(counts.requests_under_way
+      ? [`${formatCounted(counts.requests_under_way, "request")} cut by the recording`]
+      : []),
+  ];
+  return parts.join(", ");
+}
+
+/** The same, short enough for the answer. */
+export function countsInShort(report: RunReport): string | null {
+  const why = report.target.engine_counts?.why ?? null;
+  return why === null ? countsText(report) : `no count: ${why}`;
+}
+
+/** Two quantiles, `p50 5.1 ms, p99 9 ms`; nothing where they are not known. */
+function sharesText(
+  what: string,
+  shares: NonNullable<RunReport["requests"]>["ttft_ms"],
+  format: (value: number) => string,
+): string[] {
+  if (shares === null || !isNumber(shares.p50) || !isNumber(shares.p99)) return [];
+  return [`${what} p50 ${format(shares.p50)}, p99 ${format(shares.p99)}`];
+}
+
+/** Tokens of the answers and their rates, each by who tells it: of one answer, whatever others were under way beside it. */
+function answersText(took: NonNullable<RunReport["requests"]>): string[] {
+  if (took.output_tokens === null) return [];
+  const rate = (value: number | null | undefined): string | null =>
+    value == null || !isNumber(value) ? null : `${formatCount(value)}/s`;
+  const [counted, later, streamed] = [
+    rate(took.engine_tokens_per_s),
+    rate(took.engine_later_tokens_per_s),
+    rate(took.streamed_tokens_per_s),
+  ];
+  const without = later === null ? "" : ` (${later} without the first of each)`;
+  return [
+    [
+      `answers ${formatCount(Number(took.output_tokens))} tokens`,
+      ...(counted === null ? [] : [`${counted} as the server counts${without}`]),
+      ...(streamed === null ? [] : [`${streamed} at the client`]),
+    ].join(", "),
+  ];
+}
+
+/** What the requests of our client took, or why nobody knows; null where there is nothing to ask about. */
+export function requestsText({ requests: took }: RunReport): string | null {
+  if (took === undefined || took === null) return null;
+  if (took.why !== null) return took.why;
+  const ms = (value: number): string => formatNs(value * 1e6);
+  const saved = took.saved_bytes == null ? "" : ` (${formatBytes(Number(took.saved_bytes))} of KV)`;
+  const reused =
+    took.reused_tokens === null ? "" : `, ${formatCount(Number(took.reused_tokens))} of them in its cache${saved}`;
+  return [
+    took.answered === null
+      ? `${took.requests ?? 0} named by the engine, sent by others, so that their times are not identifiable`
+      : `${took.answered} of ${took.requests ?? 0} answered`,
+    ...(took.joined === undefined ? [] : [`${took.joined} joined to the engine's own by their names`]),
+    ...(took.others ? [`${took.others} more named by the engine`] : []),
+    ...sharesText("first token", took.ttft_ms, ms),
+    ...sharesText("of which waited", took.wait_ms, ms),
+    ...sharesText("between tokens", took.token_gap_ms, ms),
+    ...(took.prompt_tokens === null ? [] : [`prompts ${formatCount(Number(took.prompt_tokens))} tokens${reused}`]),
+    ...answersText(took),
+    ...sharesText("KV of a request", took.kv_bytes, formatBytes),
+  ].join("; ");
+}
+
+/** How many requests were answered, and when their first tokens came, in one line; null where nobody asked for it. */
+export function requestsInShort({ requests: took }: RunReport): string | null {
+  if (took === undefined || took === null || took.why !== null) return null;
+  if (took.answered === null) return `${took.requests ?? 0} named by the engine, sent by others`;
+  const first = sharesText("first token", took.ttft_ms, (value) => formatNs(value * 1e6));
+  return [`${took.answered} of ${took.requests ?? 0} answered`, ...first].join(", ");
+}
