@@ -29,6 +29,8 @@ export interface RunEnd extends Recorded {
   readonly ended: TargetEnd;
   /** True where a target that had not ended was told to. */
   readonly toldToEnd: boolean;
+  /** Processes of the command beside the first one that run on after the run; none where it is missing. */
+  readonly left?: readonly number[];
   /** Why the texts of the demo are not kept; null or missing where they are, or there are none. */
   readonly untold?: string | null;
   readonly directory: RunDirectory;
@@ -184,6 +186,13 @@ export function earlyEnd({ recording, started_ns }: Pick<RunEnd, "recording" | "
   }
 }
 
+/** What is said of processes that the command has left; null where there are none. */
+export function leftText(pids: readonly number[]): string | null {
+  if (pids.length === 0) return null;
+  const many = pids.length === 1 ? "a process of the command runs" : `${pids.length} processes of the command run`;
+  return `${many} on: pid ${pids.join(", ")}`;
+}
+
 function warningsOf(input: RunEnd): string[] {
   const { recording, collectors, tokens, ended, toldToEnd } = input;
   const out = collectors.flatMap(({ collector }) => [...(collector.warnings?.() ?? [])]);
@@ -191,6 +200,8 @@ function warningsOf(input: RunEnd): string[] {
     if (!balances(row)) out.push(`the ledger of ${placeWords(row)} does not balance: a counter is wrong`);
   }
   if (toldToEnd && ended === null) out.push("the traced process did not end when it was told to, and runs on");
+  const left = leftText(input.left ?? []);
+  if (left !== null) out.push(left);
   if (input.untold != null) out.push(input.untold);
   if (tokens.uncalled_graphs > 0) {
     const graphs = formatCounted(tokens.uncalled_graphs, "graph");

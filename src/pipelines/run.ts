@@ -26,10 +26,11 @@ import { shownError } from "../run-directory/held-folder.ts";
 import { modelId } from "../run-directory/run-directory.ts";
 import type { ExperimentFacts } from "../schema/run-details.ts";
 import { findProgram, type Launched, launchHeld } from "../target/held-command.ts";
+import { ownGroup, runningOf, stillRunning, tellToEnd } from "../target/left-running.ts";
 import { type Concluded, conclude, factsNote } from "./conclude.ts";
 import { resolveTarget, type Workload } from "./launched-target.ts";
 import { openTextsFile, savePromptOutputs } from "./prompt-outputs.ts";
-import { earlyEnd, factsOfRun, type TargetEnd } from "./run-facts.ts";
+import { earlyEnd, factsOfRun, leftText, type TargetEnd } from "./run-facts.ts";
 import { openServing, optionsOf, type ServeRequest } from "./serving.ts";
 
 /** How long a signal waits for the counters of a server, which are gone with it. */
@@ -180,6 +181,9 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     toldToEnd = true;
     ended = await endTarget(launched);
   }
+  const left = recording.reason === "target_ended" ? [] : await endOthers(launched.pid, recorded.living);
+  const leftWords = leftText(left);
+  if (leftWords !== null) notice(leftWords);
   // A target that ended because a signal was passed on to it did not do all it had to.
   const cut = signals.received !== null && recording.reason === "target_ended";
   const reason = cut ? reasonOf(signals.received) : recording.reason;
@@ -190,6 +194,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     ...circumstances,
     ended,
     toldToEnd,
+    left,
     recording: { ...recording, reason },
     untold,
     ...counted,
@@ -238,6 +243,22 @@ async function goesOn(launched: Launched, signalled: Promise<StopReason>, left_m
 async function endTarget(launched: Launched): Promise<TargetEnd> {
   launched.signal("SIGTERM");
   return await Promise.race([launched.ended, Bun.sleep(GRACE_MS).then(() => null)]);
+}
+
+/** Ends what else of the tree runs. @returns pids of those that run on */
+async function endOthers(root: number, living: readonly number[]): Promise<number[]> {
+  const others = runningOf(living.filter((pid) => pid !== root));
+  if (others.length === 0) return [];
+  const group = ownGroup();
+  tellToEnd(others, group);
+  const until = monotonicNs() + BigInt(GRACE_MS) * 1_000_000n;
+  let left = stillRunning(others);
+  // Who has a group of its own was not told to end.
+  while (left.some(({ process_group }) => process_group === group) && monotonicNs() < until) {
+    await Bun.sleep(20);
+    left = stillRunning(left);
+  }
+  return left.map(({ pid }) => pid);
 }
 
 /** @param served see above; null for what has no client of ours, or was not asked to the end */

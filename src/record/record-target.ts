@@ -58,6 +58,8 @@ export interface Recorded {
   readonly target: Target;
   /** Every process that belonged to the tree of the target. */
   readonly pids: readonly number[];
+  /** Those of them that had not ended. */
+  readonly living: readonly number[];
   /** The collectors with what they said once they had their target. */
   readonly collectors: readonly { readonly collector: Collector; readonly can: CanRun }[];
 }
@@ -96,6 +98,7 @@ export async function recordTarget({
     model: sight.model,
     target,
     pids: collectors.tree.pids(),
+    living: collectors.tree.living(),
     collectors: able,
   });
   beginFacts(note.path, note.text(recordedWith(nothingYet(started_ns))));

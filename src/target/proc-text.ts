@@ -33,6 +33,7 @@ export interface ProcStat {
   /** One letter: R S D Z T t X I. */
   readonly state: string;
   readonly ppid: number;
+  readonly process_group: number;
   readonly minor_faults: bigint;
   readonly major_faults: bigint;
   /** Clock ticks, see TICK_NS. */
@@ -58,6 +59,7 @@ export function parseStat(text: string): ProcStat | null {
     .split(/\s+/);
   const state = fields[0];
   const ppid = parseU32(fields[1]);
+  const group = parseU32(fields[2]);
   const minor = parseU64(fields[7]);
   const major = parseU64(fields[9]);
   const user = parseU64(fields[11]);
@@ -66,14 +68,15 @@ export function parseStat(text: string): ProcStat | null {
   const reapedSystem = parseU64(fields[14]);
   const threads = parseU32(fields[17]);
   const start = parseU64(fields[19]);
-  if (state === undefined || !/^[A-Za-z]$/.test(state) || ppid === null || threads === null || start === null)
-    return null;
+  if (state === undefined || !/^[A-Za-z]$/.test(state) || ppid === null || group === null) return null;
+  if (threads === null || start === null) return null;
   if (minor === null || major === null || user === null || system === null) return null;
   if (reapedUser === null || reapedSystem === null) return null;
   if (user > U64_MAX / TICK_NS || system > U64_MAX / TICK_NS) return null;
   return {
     state,
     ppid,
+    process_group: group,
     minor_faults: minor,
     major_faults: major,
     user_ticks: user,

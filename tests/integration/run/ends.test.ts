@@ -239,3 +239,21 @@ test("a first Ctrl-C while results are derived ends that, and what was recorded 
   expect(analysed.exitCode).toBe(0);
   expect(jsonOf(analysed)).toMatchObject({ stopped_by: "target_ended", target: { exit_code: 0 } });
 });
+
+test("a server that a script has started ends with the run, and one in a group of its own is told to run on", async () => {
+  // A shell that ends at SIGTERM leaves what it waits for.
+  const script = "sleep 300 & echo inner $! >&2; setsid sleep 300 > /dev/null 2>&1 & echo outer $! >&2; wait";
+  const options = [...QUICK, "--duration", "2s", "--json", "--output", outputFolder()];
+  const run = startCli(["run", ...options, "--", "sh", "-c", script]);
+  const ended = await run.ended;
+  const pidOf = (name: string): number => Number(new RegExp(`${name} ([0-9]+)`).exec(ended.stderr)?.[1]);
+  const [inner, outer] = [pidOf("inner"), pidOf("outer")];
+  expect(isRunning(inner)).toBe(false);
+  expect(isRunning(outer)).toBe(true);
+  process.kill(outer, "SIGKILL");
+  expect(ended.stderr).toContain(`a process of the command runs on: pid ${outer}`);
+  expect(jsonOf(ended)).toMatchObject({
+    stopped_by: "duration",
+    warnings: expect.arrayContaining([`a process of the command runs on: pid ${outer}`]),
+  });
+}, 60_000);

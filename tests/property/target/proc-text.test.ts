@@ -75,6 +75,7 @@ describe("parsers of /proc", () => {
         expect(parseStat(line)).toEqual({
           state: "S",
           ppid: 3,
+          process_group: 7,
           minor_faults: minor,
           major_faults: major,
           user_ticks: user,
