@@ -62,14 +62,15 @@ export interface Intervals {
 
 export function intervalsSeen(set: WatchSet): Intervals {
   const { length_ns } = countWindows(set);
-  const { time_ns } = windowsByAge(set);
+  const windows = windowsByAge(set);
+  const { time_ns } = windows;
   const units = set.exposures.map((_, i) => passIntervals(set, i, length_ns[i] ?? 0));
   const weights = passWeights(set, time_ns);
   const counted = units.map(({ complete, censored }) => complete.length + censored.length);
   const seen = set.exposures.map(({ passes }) => passes.count);
   return {
     sample: pooledSample(units, weights),
-    undrawn: undrawnPasses(set, { time_ns, weights, counted, seen }) + earliestShare(units, weights),
+    undrawn: undrawnPasses(set, { time_ns, weights, counted, seen }) + earliestShare(windows, units, weights),
   };
 }
 

@@ -15,6 +15,8 @@ const EARLIEST_TIMES = MOST_TIMES / 2;
 export interface WeighedWindows {
   /** Of each exposure, ns. */
   readonly time_ns: Float64Array;
+  /** Share of the bytes and time in moments of which the earliest windows alone tell. */
+  readonly early: number;
   /** What a pass of an exposure counts for that begins at a time in its window. */
   weight(exposure: number, time_ns: number): number;
   /**
@@ -23,6 +25,10 @@ export interface WeighedWindows {
    */
   amount(exposure: number, between: (from: number, end: number) => number): number;
 }
+
+/** Above this share of the bytes and time in so early moments these may have any share of the passes, unless many addresses tell. */
+const MOST_EARLY = 0.02;
+const MANY_ADDRESSES = 10;
 
 /** True of what a moment counts for that is one of the earliest: as many passes again may lie before these. */
 const isEarliest = (weight: number): boolean => weight >= EARLIEST_TIMES;
@@ -36,6 +42,20 @@ function weighedAge(from: number, end: number, length: number): number {
     length * Math.log(within(end) / within(from)) +
     (Math.max(end, length) - Math.max(from, length))
   );
+}
+
+/** Share of the bytes and time in which memory is younger than a part of a window: draws tell the lives of its bytes, as long as they are. */
+function earlyTime({ exposures, weights, span }: WatchSet, lengthOf: (exposure: number) => number): number {
+  const end_ns = span.end_ns[span.end_ns.length - 1] ?? 0;
+  let early = 0;
+  let all = 0;
+  exposures.forEach(({ watch: { region_birth_ns: birth, region_death_ns: death } }, i) => {
+    const bytes = weights.bytes[i] ?? 0;
+    const lived = Math.min(death ?? end_ns, end_ns) - birth;
+    all += bytes;
+    if (birth > 0 && lived > 0) early += bytes * Math.min(1, lengthOf(i) / EARLIEST_TIMES / lived);
+  });
+  return all > 0 ? early / all : 0;
 }
 
 /**
@@ -65,6 +85,7 @@ export function weighedByAge(set: WatchSet, length_ns: ArrayLike<number>, time_n
   });
   return {
     time_ns: times,
+    early: earlyTime(set, lengthOf),
     amount(i, between) {
       const length = lengthOf(i);
       const [begin, end] = windowOf(set, i, length);
@@ -89,21 +110,26 @@ export function weighedByAge(set: WatchSet, length_ns: ArrayLike<number>, time_n
 
 /**
  * The most passes among the earliest that windows tell of after memory came, over all: as many times what was seen as
- * there may be addresses that show one, over those that were drawn.
+ * there may be addresses that show one, over those that were drawn; as many as all where much of the time is so early and few tell of it.
  */
-export function earliestShare(units: readonly Required<UnitTimes>[], passes: ArrayLike<number>): number {
+export function earliestShare(
+  { early }: Pick<WeighedWindows, "early">,
+  units: readonly Required<UnitTimes>[],
+  passes: ArrayLike<number>,
+): number {
   let earliest = 0;
   let showing = 0;
   let all = 0;
   const sum = (weights: readonly number[]): number => weights.reduce((total, weight) => total + weight, 0);
   units.forEach(({ weights }, i) => {
     const counts = [...weights.complete, ...weights.censored];
-    const early = counts.filter(isEarliest);
+    const first = counts.filter(isEarliest);
     const each = passes[i] ?? 0;
     all += each * sum(counts);
-    earliest += each * sum(early);
-    if (early.length > 0) showing += 1;
+    earliest += each * sum(first);
+    if (first.length > 0) showing += 1;
   });
+  if (early > MOST_EARLY && showing < MANY_ADDRESSES) return 1;
   return earliest > 0 ? ((earliest / all) * mostMean(showing)) / showing : 0;
 }
 

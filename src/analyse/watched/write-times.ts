@@ -185,7 +185,7 @@ function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
     cut,
     undrawn:
       undrawnPasses(set, { time_ns, weights, counted, seen }) +
-      earliestShare(units, weights) +
+      earliestShare(windows, units, weights) +
       shortSighted(units, weights),
     passes: weights.reduce((sum, weight, i) => sum + weight * (counted[i] ?? 0), 0),
   };
