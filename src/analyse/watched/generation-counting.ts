@@ -6,6 +6,7 @@ import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSet } from "../input/group.ts";
 import { coveredNs, coveredStepNs, coveredSteps, isInside, type Span, stepBy } from "../input/span.ts";
 import { countWindows, type PassCounting, passesIn, windowOf } from "./count-window.ts";
+import { meanInLives } from "./drawn-lives.ts";
 import { windowsByAge } from "./moments-after-birth.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
 
@@ -89,8 +90,7 @@ interface Counted {
 }
 
 /**
- * How much of each kind goes on in a ns of the time in which the memory of a stratum is there, in the mean over its bytes: memory of requests may
- * be there only while steps go on. Each draw in the span is a byte at a moment, and tells of the time of its memory.
+ * How much of each kind goes on in a ns of the time in which the memory of a stratum is there.
  * @param span whose steps end as passes belong to them
  */
 function inLives(
@@ -100,41 +100,23 @@ function inLives(
   whole: Stratum["whole"],
   parts: Parts,
 ): Amounts {
-  const inSpan = members.filter((i) => isInside(set.span, set.exposures[i]?.armed_ns ?? Number.NaN));
-  const lives = Map.groupBy(inSpan, (i) => {
-    const { region_birth_ns, region_death_ns } = set.exposures[i]?.watch ?? {
-      region_birth_ns: 0,
-      region_death_ns: null,
-    };
-    return `${Math.max(0, region_birth_ns)}/${region_death_ns ?? ""}`;
-  });
-  const sums = nothing();
-  let all = 0;
-  for (const same of lives.values()) {
-    const watch = set.exposures[same[0] ?? 0]?.watch;
-    const birth = Math.max(0, watch?.region_birth_ns ?? 0);
-    const death = watch?.region_death_ns ?? Number.POSITIVE_INFINITY;
-    const lived = coveredNs(set.span, birth, death);
-    if (!(lived > 0)) continue;
-    const bytes = same.reduce((sum, i) => sum + (set.weights.bytes[i] ?? 0), 0);
-    all += bytes;
-    const each = bytes / lived;
-    for (const kind of STEPS) {
-      const part = parts[kind];
-      if (!part || !whole[kind]) {
-        sums[kind] += each * coveredSteps(span, kind, birth, death);
-        continue;
-      }
-      const { begin_ns } = part.set.span.steps;
-      const before = (time: number): number => firstIndex(begin_ns.length, (k) => (begin_ns[k] ?? 0) < time);
-      const between = (running: Float64Array): number => (running[before(death)] ?? 0) - (running[before(birth)] ?? 0);
-      sums[kind] += each * between(part.turns);
-      sums[`after ${kind}`] += each * between(part.after);
+  const out = nothing();
+  const mean = (between: (from: number, end: number) => number): number => meanInLives(set, members, between) ?? 0;
+  for (const kind of STEPS) {
+    const part = whole[kind] && parts[kind];
+    if (!part) {
+      out[kind] = mean((from, end) => coveredSteps(span, kind, from, end));
+      continue;
     }
-    sums.between += each * Math.max(0, lived - coveredStepNs(span, birth, death));
+    const { begin_ns } = part.set.span.steps;
+    const before = (time: number): number => firstIndex(begin_ns.length, (k) => (begin_ns[k] ?? 0) < time);
+    const summed = (running: Float64Array): number =>
+      mean((from, end) => (running[before(end)] ?? 0) - (running[before(from)] ?? 0));
+    out[kind] = summed(part.turns);
+    out[`after ${kind}`] = summed(part.after);
   }
-  for (const kind of KINDS) sums[kind] = all > 0 ? sums[kind] / all : 0;
-  return sums;
+  out.between = mean((from, end) => Math.max(0, coveredNs(set.span, from, end) - coveredStepNs(span, from, end)));
+  return out;
 }
 
 /** The passes of one stratum. */

@@ -1,8 +1,9 @@
 /** What the passes of a watch are counted over: the time of its window, or the tokens of the steps that it holds. */
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import type { WatchSet } from "../input/group.ts";
-import { coveredNs, coveredSteps, coveredTokens, isInside, stepBy } from "../input/span.ts";
+import { coveredSteps, coveredTokens, stepBy } from "../input/span.ts";
 import { countWindows, type PassCounting, passesBetween, passesIn } from "./count-window.ts";
+import { meanInLives } from "./drawn-lives.ts";
 import { overGeneration } from "./generation-counting.ts";
 import { windowsByAge } from "./moments-after-birth.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
@@ -22,30 +23,17 @@ function unevenness({ span: { steps } }: WatchSet): number {
 }
 
 /**
- * How many times as many tokens, or steps, go by in a ns of the time in which the memory of a stratum is there as in one of the span: what is used in a
- * step alone may be there between steps too, and what belongs to a request only while steps go on.
+ * How many times as many tokens, or steps, go by in a ns of the time in which the memory of a stratum is there as in one of the span.
  * @param between how many there are from one moment to another
  */
 function turnsInLives(
-  { exposures, weights, span }: WatchSet,
+  set: WatchSet,
   members: readonly number[],
   between: (from: number, end: number) => number,
 ): number {
-  let inLives = 0;
-  let all = 0;
-  for (const i of members) {
-    // A draw is a byte at a moment: those of moments outside of the span tell of other memory.
-    if (!isInside(span, exposures[i]?.armed_ns ?? Number.NaN)) continue;
-    const { region_birth_ns, region_death_ns } = exposures[i]?.watch ?? { region_birth_ns: 0, region_death_ns: null };
-    const [birth, death] = [Math.max(0, region_birth_ns), region_death_ns ?? Number.POSITIVE_INFINITY];
-    const lived = coveredNs(span, birth, death);
-    const bytes = weights.bytes[i] ?? 0;
-    if (!(lived > 0)) continue;
-    all += bytes;
-    inLives += (bytes * between(birth, death)) / lived;
-  }
-  const inSpan = between(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY) / span.window_ns;
-  return all > 0 && inSpan > 0 ? inLives / all / inSpan : 1;
+  const inSpan = between(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY) / set.span.window_ns;
+  const inLives = meanInLives(set, members, between);
+  return inLives !== null && inSpan > 0 ? inLives / inSpan : 1;
 }
 
 /**
