@@ -3,7 +3,7 @@ import { METRICS } from "../../../src/analyse/metrics/registry.ts";
 import { coverageOf } from "../../../src/simulate/coverage.ts";
 import { LIVES_IN_STEPS } from "./lives-in-steps.ts";
 
-const SEEDS = 20;
+const SEEDS = 40;
 const READS = ["read_bytes_per_s", "reads_per_byte_per_token"];
 
 test.each(LIVES_IN_STEPS)(
@@ -22,5 +22,5 @@ test.each(LIVES_IN_STEPS)(
       expect(ratio ?? 0).toBeWithin(0.85, 1.15);
     }
   },
-  120_000,
+  240_000,
 );
