@@ -1,6 +1,6 @@
 /** Processes of a tree that go on when its first process was told to end. */
-import { readProc } from "./proc-file.ts";
-import { isOver, parseStat } from "./proc-text.ts";
+import { statIn } from "./proc-stat.ts";
+import { isOver } from "./proc-text.ts";
 
 /** A process, named for ever by its number and its start. */
 export interface LeftProcess {
@@ -10,8 +10,7 @@ export interface LeftProcess {
 }
 
 function processAt(pid: number): LeftProcess | null {
-  const read = readProc(`/proc/${pid}/stat`);
-  const stat = read.ok ? parseStat(read.text) : null;
+  const stat = statIn(`/proc/${pid}`);
   if (stat === null || isOver(stat)) return null;
   const { start_ticks, process_group } = stat;
   return { pid, start_ticks, process_group };

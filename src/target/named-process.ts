@@ -2,7 +2,8 @@
 import { readdirSync } from "node:fs";
 import { basename } from "node:path";
 import { readProc } from "./proc-file.ts";
-import { isOver, parseStat } from "./proc-text.ts";
+import { statIn } from "./proc-stat.ts";
+import { isOver } from "./proc-text.ts";
 import { treeOf } from "./tree.ts";
 
 export interface NamedProcess {
@@ -36,8 +37,7 @@ function candidateOf(procRoot: string, pid: number, name: string): Candidate | n
   const comm = readProc(`${procRoot}/${pid}/comm`);
   const rank = rankOf(name, comm.ok ? comm.text.trimEnd() : "", cmdline.text.split("\0"));
   if (rank === null) return null;
-  const read = readProc(`${procRoot}/${pid}/stat`);
-  const stat = read.ok ? parseStat(read.text) : null;
+  const stat = statIn(`${procRoot}/${pid}`);
   if (stat === null || isOver(stat)) return null;
   return {
     pid,
@@ -53,8 +53,7 @@ function family(procRoot: string, self: number): Set<number> {
   const found = treeOf(self, procRoot);
   for (let pid = self; pid > 1; ) {
     found.add(pid);
-    const read = readProc(`${procRoot}/${pid}/stat`);
-    const parent = read.ok ? parseStat(read.text)?.ppid : undefined;
+    const parent = statIn(`${procRoot}/${pid}`)?.ppid;
     if (parent === undefined || found.has(parent)) break;
     pid = parent;
   }
@@ -88,8 +87,7 @@ export function namedProcesses(name: string, self = process.pid, procRoot = "/pr
 
 /** The process of a number, whatever its name; null where there is none. */
 export function processOf(pid: number, procRoot = "/proc"): NamedProcess | null {
-  const read = readProc(`${procRoot}/${pid}/stat`);
-  const stat = read.ok ? parseStat(read.text) : null;
+  const stat = statIn(`${procRoot}/${pid}`);
   if (stat === null || isOver(stat)) return null;
   const comm = readProc(`${procRoot}/${pid}/comm`);
   return { pid, start_ticks: stat.start_ticks, comm: comm.ok ? comm.text.trimEnd() : "" };
@@ -100,8 +98,7 @@ const KTHREADD = 2;
 
 /** True for a thread of the kernel, which has no memory of its own. */
 export function isKernelThread(pid: number, procRoot = "/proc"): boolean {
-  const read = readProc(`${procRoot}/${pid}/stat`);
-  const stat = read.ok ? parseStat(read.text) : null;
+  const stat = statIn(`${procRoot}/${pid}`);
   const status = readProc(`${procRoot}/${pid}/status`);
   if (stat === null || !status.ok || status.text.includes("\nVmSize:")) return false;
   return pid === KTHREADD || stat.ppid === KTHREADD;

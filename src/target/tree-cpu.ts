@@ -1,6 +1,5 @@
 /** CPU time of a process tree, those of it that have ended included. */
-import { readProc } from "./proc-file.ts";
-import { parseStat } from "./proc-text.ts";
+import { statIn } from "./proc-stat.ts";
 import { treeOf } from "./tree.ts";
 
 /**
@@ -10,8 +9,7 @@ import { treeOf } from "./tree.ts";
 export function treeTicks(root: number, procRoot = "/proc"): number {
   let ticks = 0n;
   for (const pid of treeOf(root, procRoot)) {
-    const read = readProc(`${procRoot}/${pid}/stat`);
-    const stat = read.ok ? parseStat(read.text) : null;
+    const stat = statIn(`${procRoot}/${pid}`);
     if (stat !== null) ticks += stat.user_ticks + stat.system_ticks + stat.reaped_ticks;
   }
   return Number(ticks);

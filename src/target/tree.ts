@@ -1,5 +1,6 @@
 /** Finds the processes of a tree in /proc. */
 import { listProc, readProc } from "./proc-file.ts";
+import { statIn } from "./proc-stat.ts";
 import { isOver, parseChildren, parseStat } from "./proc-text.ts";
 
 /** Parent of every process in /proc: dear, for kernels without CONFIG_PROC_CHILDREN. */
@@ -7,8 +8,7 @@ function parents(procRoot: string): Map<number, number> {
   const parentOf = new Map<number, number>();
   for (const name of listProc(procRoot)) {
     if (!/^\d{1,9}$/.test(name)) continue;
-    const read = readProc(`${procRoot}/${name}/stat`);
-    const stat = read.ok ? parseStat(read.text) : null;
+    const stat = statIn(`${procRoot}/${name}`);
     if (stat !== null) parentOf.set(Number(name), stat.ppid);
   }
   return parentOf;

@@ -252,12 +252,12 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const watches = split(input.watches);
   const unwatched = spans.map((span) => unwatchedShare(input.watches, span, input.passed_over));
   const lost = lostShare(input);
-  const turns = spans.map((span) => sharesOfTurns(input.watches, span, rarityOver(input.watches)));
   const rarity = {
     readable: rarityOver(input.watches.filter(isReadable)),
     storing: rarityOver(input.watches.filter(isUniform)),
     every: rarityOver(input.watches),
   };
+  const turns = spans.map((span) => sharesOfTurns(input.watches, span, rarity.every));
   const regions = regionSets(input.regions, keyOf);
   const sums = split(input.accessSums);
   const streams = split(input.streams);

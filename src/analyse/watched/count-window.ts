@@ -60,6 +60,11 @@ export function windowOf(set: WatchSet, i: number, length: number): readonly [be
   return [begin, Math.min(begin + length, exposure.window_end_ns)];
 }
 
+/** How long the window of an exposure is at most: no longer than the watch was given. */
+export function givenLength({ exposures, gap_ns }: WatchSet, i: number, length_ns: ArrayLike<number>): number {
+  return Math.min(length_ns[i] ?? 0, (exposures[i]?.watch.dwell_limit_ns ?? 0) - gap_ns);
+}
+
 /** Passes that begin inside both the window and the span: their numbers in `exposure.passes`, ascending. */
 export function passesIn(set: WatchSet, i: number, length: number): Uint32Array {
   const exposure = set.exposures[i];

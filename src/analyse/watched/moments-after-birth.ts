@@ -2,10 +2,10 @@
 import { mostMean } from "../../statistics/poisson-mean.ts";
 import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
 import type { WatchSet } from "../input/group.ts";
-import { countWindows, windowOf } from "./count-window.ts";
+import { countWindows, givenLength, windowOf } from "./count-window.ts";
 
-/** What a moment counts for at most: of earlier ones too few windows tell. */
-const MOST_TIMES = 20;
+/** What a moment, or a step, counts for at most: of earlier ones too few windows tell. */
+export const MOST_TIMES = 20;
 /** Ages that are so many times as far from the birth count alike where it is counted what they hold. */
 const SLICE = 1.1;
 /** A moment that counts for as much is one of the earliest that windows tell of: before it may lie as many passes again. */
@@ -70,10 +70,7 @@ export function weighedByAge(set: WatchSet, length_ns: ArrayLike<number>, time_n
     return birth > 0 ? birth + set.gap_ns : Number.NEGATIVE_INFINITY;
   };
   // A watch that is given less time than others holds a moment as often as its own time allows.
-  const lengthOf = (i: number): number => {
-    const given = (set.exposures[i]?.watch.dwell_limit_ns ?? 0) - set.gap_ns;
-    return Math.min(length_ns[i] ?? 0, given);
-  };
+  const lengthOf = (i: number): number => givenLength(set, i, length_ns);
   /** What the moments of a window count for in the mean, from one age to another. */
   const mean = (from: number, end: number, length: number): number =>
     end > from ? weighedAge(from, end, length) / (end - from) : 1;
@@ -85,7 +82,9 @@ export function weighedByAge(set: WatchSet, length_ns: ArrayLike<number>, time_n
   });
   return {
     time_ns: times,
-    early: earlyTime(set, lengthOf),
+    get early() {
+      return earlyTime(set, lengthOf);
+    },
     amount(i, between) {
       const length = lengthOf(i);
       const [begin, end] = windowOf(set, i, length);

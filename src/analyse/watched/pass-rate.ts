@@ -8,7 +8,7 @@ import { stringerBound } from "../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../input/group.ts";
 import { armingEcho, withEcho } from "./arming-echo.ts";
 import { busierBytes, mostInSteps, UNIT } from "./busier-bytes.ts";
-import { countWindows, passWeights, trapLimits } from "./count-window.ts";
+import { countWindows, givenLength, passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
 import { countPasses, type PassAxis } from "./pass-counting.ts";
 import { undrawnPasses } from "./undrawn-passes.ts";
@@ -253,7 +253,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   const lengths = exposures.map((exposure, i) =>
     axis === "tokens" || set.span.steps.kind.length > 0
       ? exposure.window_end_ns - exposure.armed_ns
-      : Math.min(length_ns[i] ?? 0, exposure.watch.dwell_limit_ns - set.gap_ns),
+      : givenLength(set, i, length_ns),
   );
   const underlooked = underlookedShare(set, lengths);
   rate = {

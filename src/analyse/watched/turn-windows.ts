@@ -4,6 +4,7 @@ import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSet } from "../input/group.ts";
 import { coveredNs } from "../input/span.ts";
 import { MOST_UNSEEN, passesBetween, SHORTER, unseenPasses } from "./count-window.ts";
+import { MOST_TIMES } from "./moments-after-birth.ts";
 
 /** A step that has less than this share of the chance of one that no prompt, and no end of a watch, is near is left out. */
 const LEAST_CHANCE = 0.2;
@@ -11,8 +12,6 @@ const LEAST_CHANCE = 0.2;
 const MOST_LEFT_OUT = 0.2;
 /** Nor do they where more of the time of the memory lies in steps in which it came or went. */
 const MOST_CUT_STEPS = 0.02;
-/** What a step counts for at most: of those that come right after the memory too few watches tell. */
-const MOST_TIMES = 20;
 /** More passes of busy words than this share make windows shorter: few watches tell of these words. */
 const MOST_BUSY = 0.01;
 /** Passes that windows of one step may miss, as a share: no window is shorter, and the interval allows for them. */
