@@ -124,10 +124,18 @@ function sizeCell(dataClass: DataClass, peak_bytes: number): AnswerCell {
   return { line: [{ text: `${sign}${formatBytes(bytes)}`, ink: "bold" }], metric, bytes, isBound: sign !== "" };
 }
 
-/** The figure that answers, else one that says why there is none. */
+/** True where it was counted that nothing of the class was written. */
+function isUnwritten(dataClass: DataClass): boolean {
+  const written = shownMetric(dataClass, "write_bytes_per_s", null);
+  return written?.status === "ok" && written.hi === 0;
+}
+
+/** The figure that answers, else one that says why there is none: of what no write was of, what needs one has a word of its own. */
 function figureAnswer(dataClass: DataClass, names: readonly string[]): AnswerCell {
   const rows = names.map((name) => shownMetric(dataClass, name, null)).filter((row) => row !== undefined);
   const metric = rows.find(isFigure) ?? rows[0];
+  if (metric?.status === "not_identifiable" && isUnwritten(dataClass))
+    return { line: [{ text: "no writes", ink: "bold" }], metric, ...NO_SIZE };
   return { line: shortFigure(metric), metric: metric ?? null, ...NO_SIZE };
 }
 

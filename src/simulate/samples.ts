@@ -100,6 +100,7 @@ export function regionsOf(drawn: readonly DrawRegion[], strata: World["strata"],
       layer: null,
       candidates: [],
       is_read_only: false,
+      is_unwritable: false,
       is_shared: false,
       is_twin: false,
     };

@@ -5,6 +5,7 @@ import { ratioInterval } from "../../statistics/ratio.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import { drawnShare, meanBytes } from "../input/class-bytes.ts";
 import type { Group, WatchSet } from "../input/group.ts";
+import { isUnwritable, writeRights } from "../input/write-rights.ts";
 import { type KvStepSums, kvStepSums } from "../steps/kv-step-sums.ts";
 import { sumsOfNeighbours } from "../steps/neighbours.ts";
 import { echoReason, isLoud } from "../watched/arming-echo.ts";
@@ -123,6 +124,19 @@ function watchFigure(group: Group, kind: PassKind, metric: string, perToken: boo
   };
 }
 
+/** Of memory that the process had mapped without the right to write: none, which is no estimate. */
+function unwritableFigure(group: Group, metric: string): Figure {
+  return {
+    metric,
+    source: "region_map",
+    estimate: interval(0, 0, 0),
+    n: writeRights(group).regions,
+    coverage: 1,
+    census: true,
+    method: "none: all bytes lie in files that the process had mapped without the right to write; n counts regions",
+  };
+}
+
 const REWRITTEN = "rows were rewritten in their places, or may have been: each is counted with its first write";
 
 const RESTORED =
@@ -178,6 +192,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
   const figures = (group: Group): Figure[] => {
     if (perToken && group.span.tokens === null) return [];
     const out = [watchFigure(group, kind, name, perToken)];
+    if (kind === "write" && isUnwritable(group)) out.unshift(unwritableFigure(group, name));
     if (group.kvUntold !== null) {
       const none = notIdentifiable(name, "step", 0, group.kvUntold);
       if (kind === "write") out.unshift(none);
@@ -207,6 +222,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
       kind === "write"
         ? [
             ["step", "the engine's batches say which KV rows they write"],
+            ["region_map", "files that the process maps without the right to write"],
             ["watch", "uniform draws of addresses, loads told from stores"],
           ]
         : [

@@ -4,6 +4,7 @@ import type { Scope } from "../../schema/words.ts";
 import { type Interval, interval } from "../../statistics/interval.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group } from "../input/group.ts";
+import { isUnwritable } from "../input/write-rights.ts";
 
 /** A figure before it is judged. */
 export interface Figure {
@@ -79,6 +80,7 @@ export interface MetricFamily {
 
 /** Why a class without a write has no retention, in words that its mapping allows. */
 export function noWriteReason(group: Group): string {
+  if (isUnwritable(group)) return "no write can be: all of it was mapped without the right to write";
   const { all, rows } = group.regions;
   const mapped = rows.length > 0 && rows.every((row) => all.facts[all.what[row] as number]?.mapping_kind === "file");
   if (mapped) return "no write in the run";

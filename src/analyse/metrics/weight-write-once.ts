@@ -4,6 +4,7 @@ import { weightedProportion } from "../../statistics/clopper-pearson.ts";
 import { interval } from "../../statistics/interval.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group } from "../input/group.ts";
+import { writeRights } from "../input/write-rights.ts";
 import { bornWrittenPerSecond } from "../watched/first-writes.ts";
 import { passRate } from "../watched/pass-rate.ts";
 import { type Figure, notIdentifiable } from "./metric.ts";
@@ -11,21 +12,6 @@ import { type Figure, notIdentifiable } from "./metric.ts";
 const SOURCE = "region_map";
 /** Bytes that no watch could be drawn from leave the rate of writes to all of them open, above this share. */
 const MOST_UNDRAWN = 0.01;
-
-/** Bytes of the regions that were there in the span, and of those that the process could not write to. */
-function bytesOf({ regions: { all, rows }, span }: Group) {
-  const from = span.begin_ns[0] ?? 0;
-  const until = span.end_ns[span.end_ns.length - 1] ?? 0;
-  const sums = { regions: 0, bytes: 0, sealed: 0 };
-  for (const row of rows) {
-    if ((all.birth_ns[row] as number) >= until || (all.death_ns[row] as number) <= from) continue;
-    const bytes = (all.end[row] as number) - (all.begin[row] as number);
-    sums.regions += 1;
-    sums.bytes += bytes;
-    if (all.facts[all.what[row] as number]?.is_read_only === true) sums.sealed += bytes;
-  }
-  return sums;
-}
 
 /**
  * The most that can have been written again in the span, as a share of the bytes: no more bytes than were written, and than there are windows
@@ -48,13 +34,13 @@ function mostRewritten(group: Group, bytes: number, rows: readonly MetricRow[]):
  */
 export function weightWriteOnce(group: Group, metric: string, rows: readonly MetricRow[]): Figure[] {
   if (group.region_type !== "weight" || group.allocations !== null) return [];
-  const { regions, bytes, sealed } = bytesOf(group);
+  const { regions, bytes, sealed_bytes } = writeRights(group);
   if (bytes === 0) return [];
   const { exposures, weights } = group.every;
   const written = exposures.map(({ passes }) => (passes.writes.some((n) => n > 0) ? 1 : 0));
   const isWritten = written.includes(1);
   const base = { metric, source: SOURCE, coverage: 1 };
-  if (sealed === bytes && !isWritten) {
+  if (sealed_bytes === bytes && !isWritten) {
     return [
       {
         ...base,
@@ -67,10 +53,10 @@ export function weightWriteOnce(group: Group, metric: string, rows: readonly Met
     ];
   }
   const most = mostRewritten(group, bytes, rows);
-  const lo = Math.max(isWritten ? 0 : sealed / bytes, most === null ? 0 : 1 - most);
+  const lo = Math.max(isWritten ? 0 : sealed_bytes / bytes, most === null ? 0 : 1 - most);
   const hi = isWritten ? 1 - (weightedProportion(written, weights.bytes).lo ?? 0) : 1;
   const isCounted = most === null && !isWritten;
-  const open = `${Number((100 * (1 - sealed / bytes)).toPrecision(3))} % of the bytes lie where the process may write`;
+  const open = `${Number((100 * (1 - sealed_bytes / bytes)).toPrecision(3))} % of the bytes lie where the process may write`;
   if (lo === 0 && hi === 1) {
     const why = `${open}, and nothing tells how much it wrote after the load`;
     return [notIdentifiable(metric, SOURCE, regions, why)];

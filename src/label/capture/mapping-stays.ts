@@ -26,6 +26,8 @@ export interface MappingFacts {
   readonly inode: bigint | null;
   /** A file, mapped before our eyes, to whose pages the process could not write while they were there. */
   readonly is_read_only: boolean;
+  /** The same from our first look on, of which nothing is known before it: no write in the run went through this mapping. */
+  readonly is_unwritable: boolean;
   /** A file from which the process may execute what lies there: instructions. */
   readonly is_code: boolean;
   /** Others may use the same bytes through another mapping. */
@@ -52,14 +54,20 @@ export interface MappingStays {
   readonly counters: MappingCounters;
 }
 
-/** True where nothing could be written from when these bytes were mapped on: by their first protection, which none followed. */
-function wasSealed({ prot, prot_ns, since_ns, birth_ns, birth_censored }: PageState): boolean {
-  return (prot & PROT_WRITE) === 0 && prot_ns <= since_ns && birth_ns === since_ns && !birth_censored;
-}
+/** True where nothing could be written while we looked: by the first protection that we saw, which none followed. */
+const wasUnwritable = ({ prot, prot_ns, since_ns }: PageState): boolean =>
+  (prot & PROT_WRITE) === 0 && prot_ns <= since_ns;
 
-/** Bits of what a stay was beside its mapping. */
-const [SEALED, EXECUTABLE, SHARED] = [1, 2, 4] as const;
+/** Bits of what a stay was beside its mapping; what is sealed could not be written from when its bytes were mapped on. */
+const [SEALED, EXECUTABLE, SHARED, UNWRITABLE] = [1, 2, 4, 8] as const;
 type Traits = number;
+
+function protectionTraits(state: PageState): Traits {
+  const executable = (state.prot & PROT_EXEC) !== 0 ? EXECUTABLE : 0;
+  if (!wasUnwritable(state)) return executable;
+  const isWhole = state.birth_ns === state.since_ns && !state.birth_censored;
+  return executable | UNWRITABLE | (isWhole ? SEALED : 0);
+}
 
 /** One file, whatever its names. */
 const fileKey = ({ dev, inode }: Pick<Mapping, "dev" | "inode">): string => `${dev}/${inode}`;
@@ -76,13 +84,15 @@ function factNumbers() {
     numberOf({ exec_epoch, flags, path, dev, inode }: Mapping, traits: Traits): number {
       const mapping_kind = mappingKindOf(flags, path);
       const is_read_only = (traits & SEALED) !== 0 && mapping_kind === "file";
+      const is_unwritable = (traits & UNWRITABLE) !== 0 && mapping_kind === "file";
       const is_code = (traits & EXECUTABLE) !== 0 && mapping_kind === "file";
       const is_shared = (traits & SHARED) !== 0;
       const file = fileKey({ dev, inode });
-      const key = `${mapping_kind}/${exec_epoch}/${file}/${is_read_only}/${is_code}/${is_shared}/${path}`;
+      const found = { is_read_only, is_unwritable, is_code, is_shared };
+      const key = `${mapping_kind}/${exec_epoch}/${file}/${Object.values(found)}/${path}`;
       const existing = numbers.get(key);
       if (existing !== undefined) return existing;
-      const number = facts.push({ exec_epoch, mapping_kind, path, inode, is_read_only, is_code, is_shared }) - 1;
+      const number = facts.push({ exec_epoch, mapping_kind, path, inode, ...found }) - 1;
       files.push(file);
       numbers.set(key, number);
       return number;
@@ -143,9 +153,9 @@ export function mappingStays(
   function add(pid: number, state: PageState, from: number, endPage: number, death_ns: bigint | null): void {
     const { mapping } = state;
     if (mapping === null) return;
-    const isExecutable = (state.prot & PROT_EXEC) !== 0;
     const shared = objects.isShared(pid, state) ? SHARED : 0;
-    const what = whatOf(mapping, (wasSealed(state) ? SEALED : 0) | (isExecutable ? EXECUTABLE : 0) | shared);
+    const traits = protectionTraits(state) | shared;
+    const what = whatOf(mapping, traits);
     const born_ns = Number(state.birth_ns - originNs);
     // What fork copied was its parent's before.
     const came_ns = Math.max(born_ns, Number(state.since_ns - originNs));
@@ -161,7 +171,7 @@ export function mappingStays(
     );
     if (!isAnonymous(mapping)) nameEarlier(mapping, row, shared);
     if (born_ns !== came_ns && bornPids.has(pid)) births.set(row, born_ns);
-    if (!isExecutable) return;
+    if ((traits & EXECUTABLE) === 0) return;
     codeRows.push(row);
     offsets.push(hasFileOffset(mapping.flags) ? (from + state.file_pages) * PAGE_BYTES : Number.NaN);
   }

@@ -26,6 +26,8 @@ export interface RegionFacts extends Verdict {
   readonly candidates: readonly string[];
   /** All of it in a file that was mapped before our eyes, to which the process could not write while it was there. */
   readonly is_read_only: boolean;
+  /** All of it in a file to which the process could not write while we looked, nor any other through a mapping of the run. */
+  readonly is_unwritable: boolean;
   /** Others may use the same bytes through another mapping. */
   readonly is_shared: boolean;
   /** A tensor, of which another region of its process holds the same bytes of the same file at the same time: their pages are there once. */
@@ -83,7 +85,7 @@ function factList(mappings: readonly MappingFacts[]) {
     const existing = numbers.get(key);
     if (existing !== undefined) return existing;
     const found = mappings[mapping] as MappingFacts;
-    const { exec_epoch, mapping_kind, path, is_read_only, is_shared } = found;
+    const { exec_epoch, mapping_kind, path, is_read_only, is_unwritable, is_shared } = found;
     const number = facts.push({
       ...verdict,
       exec_epoch,
@@ -95,6 +97,7 @@ function factList(mappings: readonly MappingFacts[]) {
       layer: null,
       candidates: [],
       is_read_only,
+      is_unwritable: is_unwritable && !is_shared,
       is_shared,
       is_twin: false,
     });
@@ -118,6 +121,7 @@ function factList(mappings: readonly MappingFacts[]) {
       mapping_kind: mapping?.mapping_kind ?? null,
       file: mapping === undefined ? null : fileOf(mapping),
       is_read_only: isInOne && mapping?.is_read_only === true,
+      is_unwritable: isInOne && mapping?.is_unwritable === true && !mapping.is_shared,
       is_shared: mapping?.is_shared === true,
       is_twin,
     });

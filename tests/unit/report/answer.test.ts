@@ -43,6 +43,16 @@ describe("the answer of a run", () => {
     `);
   });
 
+  test("says of a class that nothing can have written that there are no writes, where others need one", () => {
+    const report = demoReport();
+    const none = metricRow("write_bytes_per_s", "weight", [0, 0, 0], { source: "region_map" });
+    const text = renderAnswer({ ...report, metrics: [...report.metrics, none] }, plain(80));
+    expect(text).toMatch(/^written +0 B\/s /m);
+    expect(text).toMatch(/^reads per write +no writes /m);
+    expect(text).toMatch(/^kept for, p50 +no writes /m);
+    expect(renderAnswer(report, plain(80))).not.toContain("no writes");
+  });
+
   test("says which engine ran which model, as far as both are known", () => {
     const model = {
       name: "a",

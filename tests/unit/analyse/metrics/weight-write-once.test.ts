@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { WatchSample } from "../../../../src/analyse/input/input.ts";
-import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { computeMetrics, printedFigures } from "../../../../src/analyse/metrics/registry.ts";
 import type { GivenRegion } from "../../../fixtures/regions.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 
@@ -59,5 +59,28 @@ describe("write-once of weights", () => {
     const row = figure([weights(0n, true), weights(8000n, true)], [...watches(40), ...watches(40, "store")]);
     expect(row).toMatchObject({ status: "bound", value: null });
     expect(row?.hi).toBeLessThan(0.7);
+  });
+});
+
+describe("writes of weights", () => {
+  const rowOf = (regions: readonly GivenRegion[], seen: readonly WatchSample[], metric: string) =>
+    printedFigures(computeMetrics(input({ regions, watches: seen }))).find((row) => row.metric === metric);
+  const unwritable = (addr: bigint): GivenRegion => ({ ...weights(addr, false), is_unwritable: true });
+
+  test("are none where all lie in files without the right to write while we looked, as of a server that was there before", () => {
+    const regions = [unwritable(0n), unwritable(8000n)];
+    const written = rowOf(regions, watches(40), "write_bytes_per_s");
+    expect(written).toMatchObject({ status: "ok", value: 0, lo: 0, hi: 0, source: "region_map", n: 2, ci_level: null });
+    expect(rowOf(regions, watches(40), "reads_per_write")).toMatchObject({
+      status: "not_identifiable",
+      why: "no write can be: all of it was mapped without the right to write",
+    });
+  });
+
+  test("are what watches tell where the process could write to a part, or a watch saw a write", () => {
+    const part = [unwritable(0n), weights(8000n, false)];
+    expect(rowOf(part, watches(40), "write_bytes_per_s")).toMatchObject({ status: "bound", source: "watch", lo: 0 });
+    const seen = rowOf([unwritable(0n)], watches(40, "store"), "write_bytes_per_s");
+    expect(seen).toMatchObject({ status: "bound", source: "watch" });
   });
 });

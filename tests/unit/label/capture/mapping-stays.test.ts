@@ -77,6 +77,30 @@ describe("stays of mappings", () => {
     expect(isReadOnly(...look)).toEqual([false]);
   });
 
+  test("are of a file that nothing can have been written to while we looked where no protection let it, whatever was before", () => {
+    const file = { flags: 2, file_offset_bytes: page(0) };
+    const isUnwritable = (...rows: MappingEvent[]): boolean[] => {
+      const { list, facts } = mappingStays(rows, 0n, new Set());
+      return Array.from(
+        { length: list.places.count },
+        (_, row) => facts[list.places.what[row] ?? -1]?.is_unwritable === true,
+      );
+    };
+    const looked = (prot: number): MappingEvent[] => {
+      const there = { addr: page(10), size_bytes: page(4), inode: 7n, path: "/m.gguf", flags: 2 };
+      const row = mappingRow("snapshot", 2, { ...there, prot, file_offset_bytes: page(0) });
+      return [mappingRow("snapshot_begin", 1), row, mappingRow("snapshot_end", 3)];
+    };
+    expect(isUnwritable(mmap(1, 10, 4, 1, file))).toEqual([true]);
+    expect(isUnwritable(...looked(1))).toEqual([true]);
+    expect(isUnwritable(...looked(3))).toEqual([false]);
+    expect(isUnwritable(...looked(1), mprotect(5, 10, 4, 3))).toEqual([false]);
+    expect(isUnwritable(...looked(3), mprotect(5, 10, 4, 1))).toEqual([false]);
+    expect(isUnwritable(...looked(1), mprotect(5, 10, 4, 3), mprotect(6, 10, 4, 1))).toEqual([false]);
+    // No file: what may be written elsewhere through another address is not told.
+    expect(isUnwritable(mmap(1, 10, 4, 1))).toEqual([false]);
+  });
+
   describe("may be used by others through another mapping", () => {
     const SHARED = 1;
     const SHARED_ANON = 0x21;
