@@ -196,7 +196,7 @@ const moreTime = z.object({
   region_type: word,
   mapping_kind: word.nullable(),
   phase: word,
-  /** Half of the interval, in percent of the value. */
+  /** How far the interval reaches from the value, to its farther end, in percent of it. */
   half_width_pct: figure,
   /** What the figure covers now, and how much longer the run would have to be. */
   run_s: z.number(),

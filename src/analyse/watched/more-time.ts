@@ -11,7 +11,7 @@ export interface MoreTime {
   readonly region_type: string;
   readonly mapping_kind: string | null;
   readonly phase: string;
-  /** Half of the interval, in percent of the value. */
+  /** How far the interval reaches from the value, to its farther end, in percent of it. */
   readonly half_width_pct: number;
   /** Time that the figure covers now. */
   readonly run_s: number;
@@ -37,10 +37,20 @@ const [LEAST_GROWTH, MOST_GROWTH] = [1.25, 1.75];
 /** Four times the units for half of the width. */
 const TIMES_MORE = 3;
 
-/** Half of the interval over the value; null where it has none. */
-function halfWidth({ status, value, lo, hi }: MetricRow): number | null {
+/** How far the interval reaches from the value, over the value, to its farther end as the answer prints it; null where it has none. */
+function reachOf({ status, value, lo, hi }: MetricRow): number | null {
   if (status !== "ok" || value === null || lo === null || hi === null || !(value > 0) || !(hi > lo)) return null;
-  return (hi - lo) / 2 / value;
+  return Math.max(value - lo, hi - value) / value;
+}
+
+/** The rows that the answer shows: of a figure that is told of decoding that one, else that of the whole span. */
+function answeredRows(rows: readonly MetricRow[]): MetricRow[] {
+  const headlines = printedFigures(rows).filter(({ metric, source }) => HEADLINES.has(metric) && source === "watch");
+  const keyOf = ({ metric, region_type, mapping_kind }: MetricRow): string =>
+    `${metric}/${region_type}/${mapping_kind}`;
+  const answered = headlines.filter(({ step, status }) => step === "decode" && (status === "ok" || status === "bound"));
+  const decoding = new Set(answered.map(keyOf));
+  return headlines.filter((row) => row.step === (decoding.has(keyOf(row)) ? "decode" : "all"));
 }
 
 /** Every other watch of each stratum, in the order of arming. @param odd which of the two halves */
@@ -58,10 +68,9 @@ function halfOf(watches: readonly WatchSample[], odd: boolean): WatchSample[] {
  * @param rows the figures of the input
  */
 export function moreTime(input: AnalysisInput, rows: readonly MetricRow[]): MoreTime | null {
-  const wide = printedFigures(rows)
-    .filter(({ metric, source, step }) => HEADLINES.has(metric) && source === "watch" && step === "all")
+  const wide = answeredRows(rows)
     .flatMap((row) => {
-      const width = halfWidth(row);
+      const width = reachOf(row);
       return width === null || width < LEAST_WIDTH ? [] : [{ row, width }];
     })
     .sort((a, b) => b.width - a.width)
@@ -71,7 +80,7 @@ export function moreTime(input: AnalysisInput, rows: readonly MetricRow[]): More
   const halves = [false, true].map((odd) => groupsOf({ ...bare, watches: halfOf(input.watches, odd) }));
   for (const { row, width } of wide) {
     const again = halves.map((groups) => figureAgain(groups, row));
-    const widths = again.flatMap((one) => (one === null ? [] : (halfWidth(one) ?? [])));
+    const widths = again.flatMap((one) => (one === null ? [] : (reachOf(one) ?? [])));
     if (widths.length < halves.length) continue;
     const growth = widths.reduce((sum, one) => sum + one / widths.length, 0) / width;
     if (growth < LEAST_GROWTH || growth > MOST_GROWTH) continue;

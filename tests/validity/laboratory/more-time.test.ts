@@ -26,12 +26,12 @@ function adviceOf(world: object, seed: number): MoreTime | null {
   return moreTime(input, computeMetrics(input));
 }
 
-/** Half of the interval of the figure that was named, in percent of its value, in a run of its own; NaN where it has none. */
+/** How far the interval of the figure that was named reaches, in percent of its value, in a run of its own; NaN where it has none. */
 function widthAfter(world: object, seed: number, { metric, region_type, run_s, more_s }: MoreTime): number {
   const rows = computeMetrics(inputOf(world, run_s + more_s, 1000 + seed));
   const row = rows.find((one) => one.metric === metric && one.region_type === region_type && one.source === "watch");
   const { value, lo, hi } = row ?? { value: null, lo: null, hi: null };
-  return value === null || lo === null || hi === null ? Number.NaN : (50 * (hi - lo)) / value;
+  return value === null || lo === null || hi === null ? Number.NaN : (100 * Math.max(value - lo, hi - value)) / value;
 }
 
 const WORLDS: [name: string, world: object][] = [
