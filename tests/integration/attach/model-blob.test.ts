@@ -1,9 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRun } from "../../../src/api/open-run.ts";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
+import { childrenOfTests } from "../../fixtures/children-of-tests.ts";
 import { jsonOf, outputFolder, QUICK, runCli } from "../run/cli.ts";
 
 setDefaultTimeout(120_000);
@@ -20,13 +21,7 @@ afterAll(() => {
   for (const path of [folder, output]) rmSync(path, { recursive: true });
 });
 
-const children: ReturnType<typeof Bun.spawn>[] = [];
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.kill();
-    await child.exited;
-  }
-});
+const children = childrenOfTests();
 
 const code = (time_ms: number): string =>
   `const kept = Bun.mmap(process.argv.at(-1)); console.log("up"); setTimeout(() => kept.length, ${time_ms});`;

@@ -1,10 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
 import { runningModel } from "../../../src/pipelines/running-model.ts";
 import { runningProcess } from "../../../src/target/running-process.ts";
+import { childrenOfTests } from "../../fixtures/children-of-tests.ts";
 
 setDefaultTimeout(60_000);
 
@@ -25,13 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const children: ReturnType<typeof Bun.spawn>[] = [];
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.kill();
-    await child.exited;
-  }
-});
+const children = childrenOfTests();
 
 /** A process whose command line names `model`; it maps that where it is told to, and then `more` other pieces of files. */
 async function running({ model, maps = true, more = 0 }: { model: string; maps?: boolean; more?: number }) {

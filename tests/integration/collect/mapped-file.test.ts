@@ -4,19 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mappedFile } from "../../../src/collect/ebpf/engine/mapped-file.ts";
 import { snapshotRows } from "../../../src/collect/ebpf/lifecycle/maps-look.ts";
+import { childrenOfTests } from "../../fixtures/children-of-tests.ts";
 import { waitUntil } from "../../fixtures/wait-until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-mapped-"));
 const path = join(folder, "program");
 const SLEEP = Bun.which("sleep") ?? "";
 const OTHER = Bun.which("true") ?? "";
-const children: Bun.Subprocess[] = [];
+const children = childrenOfTests();
 
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.kill("SIGKILL");
-    await child.exited;
-  }
+afterEach(() => {
   rmSync(path, { force: true });
 });
 

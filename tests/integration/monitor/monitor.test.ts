@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
 import { MEMORY_CSV_HEADER } from "../../../src/report/memory-csv.ts";
+import { childrenOfTests } from "../../fixtures/children-of-tests.ts";
 import { waitUntil } from "../../fixtures/wait-until.ts";
 import { jsonOf, type Started, startCli } from "../run/cli.ts";
 
-const children: Subprocess[] = [];
+const children = childrenOfTests();
 const monitors: Started[] = [];
 const folders: string[] = [];
 afterEach(() => {
-  for (const child of children.splice(0)) child.kill("SIGKILL");
   for (const monitor of monitors.splice(0)) monitor.signal("SIGKILL");
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });

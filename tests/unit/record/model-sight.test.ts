@@ -1,10 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
 import { modelFacts } from "../../../src/engine/gguf/model-facts.ts";
 import { createModelSight } from "../../../src/record/model-sight.ts";
+import { childrenOfTests } from "../../fixtures/children-of-tests.ts";
 import { batchWith } from "../../fixtures/row-with.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-model-sight-"));
@@ -16,13 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const children: ReturnType<typeof Bun.spawn>[] = [];
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.kill();
-    await child.exited;
-  }
-});
+const children = childrenOfTests();
 
 /** The number of a process in the folder that maps these files. */
 async function mapping(...paths: string[]): Promise<number> {
