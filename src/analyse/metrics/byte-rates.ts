@@ -12,7 +12,7 @@ import { echoReason, isLoud } from "../watched/arming-echo.ts";
 import { BUSIER, MOST_BUSIER } from "../watched/busier-bytes.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
-import { bornWrittenPerSecond } from "../watched/first-writes.ts";
+import { bornWrittenPerSecond, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
 import { fewHold, isHeldByFew, MOST_UNKNOWN, type PassKind, type PassRate, passRate } from "../watched/pass-rate.ts";
 import { MOST_UNDRAWN, UNDRAWN } from "../watched/undrawn-passes.ts";
 import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
@@ -87,6 +87,17 @@ function byEnough(set: WatchSet, { n_counted, n_effective, n_windows, busier }: 
 }
 
 /**
+ * The rate of writes with room above for those that nobody can have seen, or bounds where these may be too many of all for what was seen to be a value.
+ * @param born such writes per byte and unit, one for each byte that came into being
+ */
+function withFirstWrites({ rate, bound, why }: Rate, born: number): Rate {
+  const share = rate.value === null || born <= 0 ? 0 : born / (born + rate.value);
+  const hi = rate.hi === null ? null : rate.hi + born;
+  if (bound || share <= MOST_FIRST_WRITES) return { rate: { ...rate, hi }, bound, ...(why ? { why } : {}) };
+  return { rate: interval(null, rate.lo, hi), bound: true, why: firstWritesReason(share) };
+}
+
+/**
  * A rate per byte as one of bytes of which the number is known up to a share, for which the interval has room: of two estimates that are
  * independent for a value (MOVER), of both ends for a bound.
  */
@@ -102,14 +113,12 @@ function watchFigure(group: Group, kind: PassKind, metric: string, perToken: boo
   const set = kind === "read" ? group.uniform : group.stores;
   const { tokens, window_ns } = group.span;
   const passes = passRate(set, kind, false, tokens === null ? "seconds" : "tokens");
-  const { rate: seen, bound, why } = byEnough(set, passes, boundedRate(group, kind, passes));
+  const seen = byEnough(set, passes, boundedRate(group, kind, passes));
   const bytes = set.weights.total_bytes;
   // How often the axis of the passes has its unit in a second.
   const perSecond = tokens === null ? 1 : tokens / (window_ns / 1e9);
-  // Write passes that nobody can have seen, per byte and unit.
-  const born = bytes > 0 ? bornWrittenPerSecond(group) / bytes / perSecond : 0;
-  const unseen = kind === "write" ? born : 0;
-  const rate = interval(seen.value, seen.lo, seen.hi === null ? null : seen.hi + unseen);
+  const born = kind === "write" && bytes > 0 ? bornWrittenPerSecond(group) / bytes / perSecond : 0;
+  const { rate, bound, why } = withFirstWrites(seen, born);
   const share = drawnShare(bytes, group.regions, group.span);
   return {
     metric,
@@ -217,7 +226,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
       },
     ],
     estimator:
-      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). In steps over the tokens that these decode, in whole steps: the first ones that begin after the arming, each by the inverse of the chance that a watch holds it (Horvitz and Thompson), with no prompt between the arming and the step where that may have ended the watch; as many steps as next to no word makes the lowest number of traps in; what a word has beyond as many traps watches with a high trap limit tell. Where steps are too long to be held whole, of a step that the window holds in part as large a part of its tokens as of its time. Steps that no window holds may have no such pass, or twice as many. Of a generation as a whole the same whole steps are looked at where ten watches tell of a kind: passes in steps count by the steps of their kind in a second of the time in which the memory is there over those in a second of the windows, passes between steps by the time between steps in either. When watches begin does not depend on what they see, so busy and idle moments count as they come. Where the windows of time begin with fewer or more passes than they go on with, in part from two standard errors on and whole from four, the program knows of the armings: the interval allows for twice what they lack above and for as much below, or the other way round, and where that is more than a fifth of the passes there is a bound only. Over each stratum the sum of passes over the sum of time or tokens, strata by their bytes; BCa over addresses within strata, where few of them carry the sum with the tails of Student's t for so few, and its upper end with room for more like the largest; where addresses are very unlike, Stringer's bound above, as a byte that none was drawn of may make as many passes in a window, or in a step where that is less, as the lowest trap limit; of steps the interval allows for bytes not drawn that have no such pass, or twice as many; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share below and Stringer's bound above, as a byte that none was drawn of may have as many passes in each step as any watch can count, or, without steps, in a usual window as the longest can, or all the time as densely as any watch saw them that its last trap cut. The upper end allows for the passes that a stratum may have of which no watch saw one in the time that counts (Clopper-Pearson); where these may be more than all that were seen, the figure is no more than bounds. Watches of which a trap was lost may have seen none, or as large a share more as they are. Times the bytes drawn, of a stratum whose memory is there in a part of the span by that part, and in steps the tokens per second, or neither. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. Memory that comes while windows look is in fewer of them right after its birth than later: each of its moments, and each whole step, counts by the inverse of the chance that a window holds it (Horvitz and Thompson), for 20 at most (where more than 2 % of its time lies in steps in which it comes or goes, passes count by time), and the interval allows for no such pass, or twice as many, in what they lack. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; steps of which no row is known to be written widen the upper end of writes, and where rows may be rewritten in their places, or come back from what the engine had saved, or batches came before it was known what their context held, it is a lower bound; what a step needs bounds what it reads from below.",
+      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). In steps over the tokens that these decode, in whole steps: the first ones that begin after the arming, each by the inverse of the chance that a watch holds it (Horvitz and Thompson), with no prompt between the arming and the step where that may have ended the watch; as many steps as next to no word makes the lowest number of traps in; what a word has beyond as many traps watches with a high trap limit tell. Where steps are too long to be held whole, of a step that the window holds in part as large a part of its tokens as of its time. Steps that no window holds may have no such pass, or twice as many. Of a generation as a whole the same whole steps are looked at where ten watches tell of a kind: passes in steps count by the steps of their kind in a second of the time in which the memory is there over those in a second of the windows, passes between steps by the time between steps in either. When watches begin does not depend on what they see, so busy and idle moments count as they come. Where the windows of time begin with fewer or more passes than they go on with, in part from two standard errors on and whole from four, the program knows of the armings: the interval allows for twice what they lack above and for as much below, or the other way round, and where that is more than a fifth of the passes there is a bound only. Over each stratum the sum of passes over the sum of time or tokens, strata by their bytes; BCa over addresses within strata, where few of them carry the sum with the tails of Student's t for so few, and its upper end with room for more like the largest; where addresses are very unlike, Stringer's bound above, as a byte that none was drawn of may make as many passes in a window, or, where there are steps, in each of them, as the lowest trap limit; of steps the interval allows for bytes not drawn that have no such pass, or twice as many; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share below and Stringer's bound above, as a byte that none was drawn of may have as many passes in each step as any watch can count, or, without steps, in a usual window as the longest can, or all the time as densely as any watch saw them that its last trap cut. The upper end allows for the passes that a stratum may have of which no watch saw one in the time that counts (Clopper-Pearson); where these may be more than all that were seen, the figure is no more than bounds. Watches of which a trap was lost may have seen none, or as large a share more as they are. Times the bytes drawn, of a stratum whose memory is there in a part of the span by that part, and in steps the tokens per second, or neither. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once, and where that may be more than 5 % of them there are bounds only. Memory that comes while windows look is in fewer of them right after its birth than later: each of its moments, and each whole step, counts by the inverse of the chance that a window holds it (Horvitz and Thompson), for 20 at most (where more than 2 % of its time lies in steps in which it comes or goes, passes count by time), and the interval allows for no such pass, or twice as many, in what they lack. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; steps of which no row is known to be written widen the upper end of writes, and where rows may be rewritten in their places, or come back from what the engine had saved, or batches came before it was known what their context held, it is a lower bound; what a step needs bounds what it reads from below.",
     sources:
       kind === "write"
         ? [
@@ -231,7 +240,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:
-      "n < 30 addresses; without steps fewer than some 91 (4 % of the bytes may be busier ones of which none was drawn), unless a few busy ones were drawn: a lower bound; none with such a pass: an upper bound; few long watches that hold most of the time, more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; for each token, steps of very uneven length of which few watches hold a whole one: nothing; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
+      "n < 30 addresses; without steps fewer than some 91 (4 % of the bytes may be busier ones of which none was drawn), unless a few busy ones were drawn: a lower bound; none with such a pass: an upper bound; few long watches that hold most of the time, more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; for each token, steps of very uneven length of which few watches hold a whole one: nothing; more than 1 % of the passes neither known as read nor as write, or more than 5 % of the writes first ones of memory that came in the span: bounds; loss above 1 %.",
     spans: perToken ? "steps" : "every",
     figures,
   };

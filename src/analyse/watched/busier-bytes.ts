@@ -40,11 +40,13 @@ function usualWindow(held: Float64Array): number {
   return Math.min(mean, sorted[sorted.length >> 1] ?? Number.POSITIVE_INFINITY);
 }
 
-/** How often a byte may be used that none was drawn of: windows are so short that next to none of those that were makes as many traps in one as the lowest limit. */
+/**
+ * How often a byte may be used that none was drawn of: in each step as often as the lowest trap limit; windows may have several steps for the very
+ * reason that no such byte was drawn. Without steps as often in a window, which is so short that next to none of those that were makes as many traps there.
+ */
 function mostOfUndrawn(set: WatchSet, axis: PassAxis, held: Float64Array): number {
   const inSteps = mostInSteps(set, axis);
-  const inWindows = ((trapLimits(set)[0] ?? 1) * UNIT[axis]) / usualWindow(held);
-  return inSteps > 0 ? Math.min(inSteps, inWindows) : inWindows;
+  return inSteps > 0 ? inSteps : ((trapLimits(set)[0] ?? 1) * UNIT[axis]) / usualWindow(held);
 }
 
 /** True where few addresses carry the sum as they are used more often, or as few windows hold most of what is looked at. */

@@ -1,7 +1,12 @@
 /** Memory of which 3 % have half of the accesses, as the activations of a graph: some 80 watches meet two or three of these words. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { StepSample } from "../../../src/analyse/input/input.ts";
-import { readsPerBytePerToken, writesPerBytePerToken } from "../../../src/analyse/metrics/byte-rates.ts";
+import {
+  readBytesPerSecond,
+  readsPerBytePerToken,
+  writeBytesPerSecond,
+  writesPerBytePerToken,
+} from "../../../src/analyse/metrics/byte-rates.ts";
 import { reuseBands, type Turn } from "../../../src/collect/ebpf/watch/frame/reuse-bands.ts";
 import { OP } from "../../../src/schema/operation.ts";
 import { coverageOf } from "../../../src/simulate/coverage.ts";
@@ -90,12 +95,15 @@ test("passes for each token are as many as in truth in the median where tensors 
   }
 });
 
-test("passes for each token hold the truth where a few words that end most of their watches have half of them", () => {
+test("sums for each token and second hold the truth where a few words that end most of their watches have half of them", () => {
   const kind = { name: "few busy words", make: (random: Random) => fewBusyWords(random) };
-  const families = [readsPerBytePerToken, writesPerBytePerToken];
+  const families = [readsPerBytePerToken, writesPerBytePerToken, readBytesPerSecond, writeBytesPerSecond];
   const rows = coverageOf(kind, { seeds: 24, first: 7001, families });
-  const sums = rows.filter(({ region_type }) => region_type === "activation");
-  expect(sums.map(({ metric }) => metric).sort()).toEqual(["reads_per_byte_per_token", "writes_per_byte_per_token"]);
+  const sums = rows.filter(({ region_type, phase }) => region_type === "activation" && phase === "generation");
+  const perToken = ["reads_per_byte_per_token", "writes_per_byte_per_token"];
+  expect(sums.map(({ metric }) => metric).sort()).toEqual(
+    ["read_bytes_per_s", ...perToken, "write_bytes_per_s"].sort(),
+  );
   for (const { ok, held, bound, right } of sums) {
     expect(ok).toBeGreaterThanOrEqual(4);
     expect(held / ok).toBeGreaterThanOrEqual(0.9);

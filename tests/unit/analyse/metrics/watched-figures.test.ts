@@ -139,6 +139,16 @@ describe("bytes that come into being while the class is watched", () => {
     expect(figure("retention_p50_ns", 50, 0)).toMatchObject({ status: "insufficient", value: null });
   });
 
+  test("have first writes that are in no sum: above 5 % of the writes these leave bounds that hold both", () => {
+    const [alone, together] = [figure("write_bytes_per_s", 1000, 0), figure("write_bytes_per_s", 50, 0)];
+    expect(alone).toMatchObject({ status: "ok", why: null });
+    expect([together.status, together.value]).toEqual(["bound", null]);
+    // What is seen is the same, nearly 20 writes of each of 8000 bytes; 19 lives of them begin.
+    expect(together.lo).toBe(alone.lo as number);
+    expect((together.hi ?? 0) - (alone.hi ?? 0)).toBeCloseTo(19 * 8000, 0);
+    expect(together.why).toContain("50 % of the writes are the first ones");
+  });
+
   test("and come within the window of a working set are at most in it", () => {
     const row = figure("working_set_bytes", 50, 0);
     // Two regions of 8000 bytes come within the 100 ms, beside the one that was there.
