@@ -32,9 +32,13 @@ export function writeRights({ regions: { all, rows }, span }: Pick<Group, "regio
 export const sawWrite = ({ every }: Pick<Group, "every">): boolean =>
   every.exposures.some(({ passes }) => passes.writes.some((n) => n > 0));
 
+/** True where a change of protection would have been seen: a recording of samples has mappings as they were made, and no more. */
+export const seesProtection = ({ input: { sight } }: Pick<Group, "input">): boolean =>
+  sight.length === 0 || sight.some(({ identifies }) => identifies.includes("region_map"));
+
 /** True where all bytes of a class lie in files that the process had mapped without the right to write. */
-export function isUnwritable(group: Pick<Group, "regions" | "span" | "every" | "allocations">): boolean {
-  if (group.allocations !== null) return false;
+export function isUnwritable(group: Pick<Group, "input" | "regions" | "span" | "every" | "allocations">): boolean {
+  if (group.allocations !== null || !seesProtection(group)) return false;
   const { bytes, unwritable_bytes } = writeRights(group);
   return bytes > 0 && bytes === unwritable_bytes && !sawWrite(group);
 }

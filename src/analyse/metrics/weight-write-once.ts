@@ -4,7 +4,7 @@ import { weightedProportion } from "../../statistics/clopper-pearson.ts";
 import { interval } from "../../statistics/interval.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group } from "../input/group.ts";
-import { writeRights } from "../input/write-rights.ts";
+import { seesProtection, writeRights } from "../input/write-rights.ts";
 import { bornWrittenPerSecond } from "../watched/first-writes.ts";
 import { passRate } from "../watched/pass-rate.ts";
 import { type Figure, notIdentifiable } from "./metric.ts";
@@ -30,10 +30,10 @@ function mostRewritten(group: Group, bytes: number, rows: readonly MetricRow[]):
  * The share of the bytes of weights that nothing wrote after they were loaded, by however many stores that was. What lies in a
  * file that the process mapped without the right to write is such; of the rest the watches of the span bound how much was.
  * @param rows of the group, with the rate of its writes
- * @returns no figure of another class, or without a region
+ * @returns no figure of another class, without a region, or where nobody saw what protections became
  */
 export function weightWriteOnce(group: Group, metric: string, rows: readonly MetricRow[]): Figure[] {
-  if (group.region_type !== "weight" || group.allocations !== null) return [];
+  if (group.region_type !== "weight" || group.allocations !== null || !seesProtection(group)) return [];
   const { regions, bytes, sealed_bytes } = writeRights(group);
   if (bytes === 0) return [];
   const { exposures, weights } = group.every;

@@ -55,6 +55,14 @@ describe("write-once of weights", () => {
     });
   });
 
+  test("is not told of a recording that has mappings as they were made, and not what their protection became", () => {
+    const sight = [{ collector: "perf_mem", identifies: ["pebs"], blind_to: "" }];
+    const rows = computeMetrics(input({ regions: [weights(0n, true)], watches: watches(40), sight }));
+    expect(rows.filter(({ source }) => source === "region_map").map(({ metric }) => metric)).not.toContain(
+      "write_once_ratio",
+    );
+  });
+
   test("is below one where watches saw writes, whatever the map says", () => {
     const row = figure([weights(0n, true), weights(8000n, true)], [...watches(40), ...watches(40, "store")]);
     expect(row).toMatchObject({ status: "bound", value: null });
