@@ -34,6 +34,11 @@ export interface CountWindows {
 export interface PassCounting {
   /** What each window holds of time, ns, or of the tokens of steps. */
   readonly held: Float64Array;
+  /**
+   * The same as some passes come with it: where these lie in steps, or between them, who holds more of that holds more of them. The sum over a stratum, by
+   * bytes, is that of `held`. Absent where it is `held`.
+   */
+  readonly heldWith?: (isOf: (exposure: number, pass: number) => boolean) => Float64Array;
   /** Passes of an exposure that may count: their numbers, ascending. */
   readonly passes: (exposure: number) => Uint32Array;
   /** What a pass of an exposure counts for that begins at a time. */

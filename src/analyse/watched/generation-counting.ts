@@ -59,6 +59,11 @@ type Parts = Partial<Record<Step, Part>>;
 
 /** How the passes of one stratum count. */
 interface Stratum {
+  readonly members: readonly number[];
+  /** Share that the window of an exposure has of what all windows hold of a kind, by bytes; of a kind that few hold, of their time. */
+  readonly share: (exposure: number, kind: Kind) => number;
+  /** Time of all windows, ns, by bytes. */
+  readonly time: number;
   /** Whole steps, of the kinds of which windows can hold some; the others count by the share of their time that windows hold. */
   readonly whole: Partial<Record<Step, TurnWindows>>;
   /** The steps, as far as a pass belongs to them: those that are counted whole up to the next one. */
@@ -140,8 +145,10 @@ function countStratum(set: WatchSet, members: readonly number[], parts: Parts): 
   const there = inLives(set, members, span, whole, parts);
   const amounts = nothing();
   const windows = nothing();
+  const holds = new Map<number, Amounts>();
   for (const i of members) {
     const here = nothing();
+    holds.set(i, here);
     for (const kind of STEPS) {
       const mine = held[kind];
       if (mine) [here[kind], here[`after ${kind}`]] = mine.get(i) ?? [0, 0];
@@ -162,7 +169,40 @@ function countStratum(set: WatchSet, members: readonly number[], parts: Parts): 
       (sum, kind) => sum + (shareOf(kind) * time * (held[kind]?.get(i)?.[0] ?? 0)) / (amounts[kind] || 1),
       (1 - shareOf("prefill") - shareOf("decode")) * (time_ns[i] ?? 0),
     );
-  return { stratum: { whole, span, times }, held: new Map(members.map((i) => [i, heldBy(i)])) };
+  const share = (i: number, kind: Kind): number =>
+    windows[kind] < FEWEST_WINDOWS
+      ? (time_ns[i] ?? 0) / (time || 1)
+      : (holds.get(i)?.[kind] ?? 0) / (amounts[kind] || 1);
+  return { stratum: { members, share, time, whole, span, times }, held: new Map(members.map((i) => [i, heldBy(i)])) };
+}
+
+/**
+ * What windows hold as some passes come with it. A kind of which these have a share is told over what the windows hold of it, so that an estimate moves
+ * with the chance of what they hold: by as much as the passes lie there (a sum of ratios, linearised; Cochran, Sampling Techniques, 6.11).
+ */
+function heldWith(
+  { weights, exposures }: WatchSet,
+  strata: readonly Stratum[],
+  held: Float64Array,
+  isOf: (exposure: number, pass: number) => boolean,
+  counts: (exposure: number, time: number) => readonly [kind: Kind, weight: number],
+): Float64Array {
+  const out = held.slice();
+  for (const { members, share, time } of strata) {
+    const sums = nothing();
+    for (const i of members) {
+      const { passes, inside } = exposures[i] ?? { passes: { start_ns: [] }, inside: [] };
+      for (const p of inside) {
+        if (!isOf(i, p)) continue;
+        const [kind, weight] = counts(i, passes.start_ns[p] ?? 0);
+        sums[kind] += (weights.bytes[i] ?? 0) * weight;
+      }
+    }
+    const all = KINDS.reduce((sum, kind) => sum + sums[kind], 0);
+    if (!(all > 0)) continue;
+    for (const i of members) out[i] = time * KINDS.reduce((sum, kind) => sum + (sums[kind] / all) * share(i, kind), 0);
+  }
+  return out;
 }
 
 /**
@@ -216,9 +256,10 @@ export function overGeneration(set: WatchSet): PassCounting {
   const isAllWhole =
     between <= MOST_BETWEEN * span.window_ns &&
     [...strata.values()].every(({ whole }) => span.parts.every(({ step }) => whole[step as Step] !== undefined));
-  const weight = (i: number, time: number): number => {
+  /** What goes on when a pass begins, and what that counts for. */
+  function counts(i: number, time: number): readonly [kind: Kind, weight: number] {
     const stratum = stratumOf(i);
-    if (stratum === undefined) return 1;
+    if (stratum === undefined) return ["between", 1];
     const { steps } = stratum.span;
     const number = stepBy(steps, time);
     const kind = time < (steps.end_ns[number] ?? Number.NEGATIVE_INFINITY) ? steps.kind[number] : undefined;
@@ -226,23 +267,25 @@ export function overGeneration(set: WatchSet): PassCounting {
     const part = kind && parts[kind];
     if (!whole || !part) {
       const [begin, end] = windowOf(set, i, length_ns[i] ?? 0);
-      return time >= begin && time < end ? byAge.weight(i, time) * stratum.times[kind ?? "between"] : 0;
+      const goesOn = kind ?? "between";
+      return [goesOn, time >= begin && time < end ? byAge.weight(i, time) * stratum.times[goesOn] : 0];
     }
     const ofKind = part.set.span.steps;
     const turn = stepBy(ofKind, time);
     const [first, end] = whole.turns(i);
-    if (turn < first || turn >= end) return 0;
-    const times = stratum.times[time < (ofKind.end_ns[turn] ?? time) ? kind : (`after ${kind}` as const)];
-    return times * whole.share(i, time) * whole.weight(i, turn);
-  };
+    const goesOn = time < (ofKind.end_ns[turn] ?? time) ? kind : (`after ${kind}` as const);
+    if (turn < first || turn >= end) return [goesOn, 0];
+    return [goesOn, stratum.times[goesOn] * whole.share(i, time) * whole.weight(i, turn)];
+  }
   return {
     held,
+    heldWith: (isOf) => heldWith(set, [...strata.values()], held, isOf, counts),
     passes: (i) => {
       const stratum = stratumOf(i);
       const isWhole = stratum !== undefined && STEPS.some((kind) => stratum.whole[kind] !== undefined);
       return isWhole ? (exposures[i]?.inside ?? new Uint32Array(0)) : inWindow(i);
     },
-    weight,
+    weight: (i, time) => counts(i, time)[1],
     unseen: Math.max(missed > 0 ? missed / (missed + counted) : 0, isAllWhole ? 0 : unseen),
     cut: isAllWhole ? 0 : cut,
     left_out: leftOut,

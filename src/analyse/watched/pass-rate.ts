@@ -176,6 +176,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   const { exposures, weights } = set;
   const {
     held,
+    heldWith,
     passes: passesInWindow,
     weight: passWeight,
     unseen,
@@ -186,6 +187,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   } = countPasses(set, axis);
   const echo = by_time > 0 ? by_time * armingEcho(set).share : 0;
   const unit = UNIT[axis];
+  const holds = heldWith?.((i, p) => isOf(exposures[i] as Exposure, p, kind, generous)) ?? held;
   const top = new Float64Array(exposures.length);
   const bottom = new Float64Array(exposures.length);
   const windows = { time_ns: held, weights: passWeights(set, held), counted: new Float64Array(exposures.length) };
@@ -218,7 +220,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     windows.counted[i] = inside;
     anywhere[i] = mine;
     top[i] = w * inside;
-    bottom[i] = (w * mineHeld) / unit;
+    bottom[i] = (w * (holds[i] ?? 0)) / unit;
   });
   const total = weights.total_bytes;
   const scale = stratumBytes(set).map((bytes) => (total > 0 ? bytes / total : 0));

@@ -2,6 +2,7 @@
 import { OP } from "../../../src/schema/operation.ts";
 import type { WordTrace, WorldKind } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
+import { BETWEEN_STEPS } from "./between-steps.ts";
 import { BRIEF_WORLDS } from "./brief/brief-worlds.ts";
 import { CHANGING_WORLDS } from "./changing-worlds.ts";
 import { DRAWN_WORLDS } from "./drawn-worlds.ts";
@@ -282,6 +283,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...BRIEF_WORLDS,
   ...LIVING_WORLDS,
   ...LIVES_IN_STEPS,
+  ...BETWEEN_STEPS,
   ...LOSSY_WORLDS,
   ...DRAWN_WORLDS,
   ...FEW_BUSY_WORLDS,
