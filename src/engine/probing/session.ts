@@ -14,6 +14,7 @@ import type { RowOf } from "../../schema/row.ts";
 import type { AddressOf, Engine, KvHead, LiveTensor, NameAt, ObjectAt } from "../engine.ts";
 import { type AttachTimes, attachSteps } from "./attach-steps.ts";
 import { captureTable } from "./capture-table.ts";
+import { coveredEngines } from "./covered-engines.ts";
 import { type FollowedProcesses, followedProcesses, type ReadProcess } from "./followed-processes.ts";
 import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
 import { meanHitNs, measureProbeCost } from "./probe-cost.ts";
@@ -171,8 +172,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   const unseen = unseenBegin();
   const rows = gatheredRows(followed, unseen);
   const account = recordAccount();
-  /** By process, engines that another one there is built on. */
-  const covered = new Map<number, Set<string>>();
+  const covered = coveredEngines();
   /** Files by engine and process that were recorded. */
   const recorded = new Set<string>();
   /** The processes of an engine that map such a file. */
@@ -180,20 +180,22 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
   let lastCounts: KernelCounts | null = null;
 
+  /** All records up to now, of which none is left of a process that is gone, unless another CPU is still at one. */
   function takeRecords(): void {
     ring.drain((view, offset, length) => {
       const found = decodeRecord(view, offset, length, captures.captures);
       const engine = found === null ? undefined : followed[found.engine];
       if (found === null || engine === undefined) account.count("malformed");
-      else if (covered.get(found.record.pid)?.has(engine.engine.name)) account.count("duplicate");
+      else if (covered.has(found.record.pid, engine.engine.name)) account.count("duplicate");
       else account.count(engine.take(found.record));
     });
+    if (!ring.pending()) covered.letGo();
   }
 
   /** True where each process that maps an engine has another one that is built on it. */
   function isCovered(engine: Engine): boolean {
     const pids = mapping.get(engine) ?? new Set();
-    for (const pid of pids) if (!covered.get(pid)?.has(engine.name)) return false;
+    for (const pid of pids) if (!covered.has(pid, engine.name)) return false;
     return pids.size > 0;
   }
 
@@ -204,7 +206,9 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     recorded.add(key);
     mapping.set(file.engine, (mapping.get(file.engine) ?? new Set()).add(pid));
     followed.find(({ engine }) => engine === file.engine)?.mapped(pid, file.build);
-    for (const name of file.engine.builtOn ?? []) covered.set(pid, (covered.get(pid) ?? new Set()).add(name));
+    // A process of the same number went before it, or ran another program.
+    if (covered.isLeaving(pid)) takeRecords();
+    covered.cover(pid, file.engine.builtOn ?? []);
     rows.addSteps(file.engine, attachSteps(file, pid, times));
     return true;
   }
@@ -276,7 +280,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     },
     forget(pid) {
       for (const engine of followed) engine.forget(pid);
-      covered.delete(pid);
+      covered.forget(pid);
       unseen.forget(pid);
       for (const pids of mapping.values()) pids.delete(pid);
       for (const key of recorded) if (key.startsWith(`${pid}/`)) recorded.delete(key);
