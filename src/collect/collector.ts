@@ -38,6 +38,8 @@ export interface CollectorCost {
   readonly is_trap?: true;
   /** True where --budget bounds it: what causes it waits when the budget is spent. */
   readonly is_budgeted?: true;
+  /** Of interrupts of so many CPUs in turn, which cost the target what falls on it while it runs; absent where it pays for each event. */
+  readonly interrupted_cpus?: number;
 }
 
 /** What a collector found out that figures depend on; each absent where it is not the collector's to know. */

@@ -12,6 +12,8 @@ export interface EventCost {
   readonly is_trap?: boolean;
   /** True where --budget bounds it. */
   readonly is_budgeted?: boolean;
+  /** Of interrupts of so many CPUs in turn, which cost the target what falls on it while it runs; absent where it pays for each event. */
+  readonly interrupted_cpus?: number;
 }
 
 export interface ObserverInput {
@@ -55,8 +57,25 @@ export interface ObserverCost {
   readonly parts: readonly CostPart[];
 }
 
-function times(count: number, each: NumberInterval): NumberInterval {
-  return { value: count * each.value, lo: count * each.lo, hi: count * each.hi };
+/** Standard errors of a share to each side: 95 % of the time it is no farther away. */
+const ERRORS = 1.96;
+
+/** The share of interrupts that find the target running, as they come at times that do not depend on it, with the chance of so few; 1 where the target pays for each. */
+function shareHit({ count, interrupted_cpus }: EventCost, { target_cpu_ns, wall_ns }: ObserverInput): NumberInterval {
+  if (interrupted_cpus === undefined || target_cpu_ns === null || !(wall_ns > 0)) return { value: 1, lo: 1, hi: 1 };
+  const share = Math.min(1, target_cpu_ns / (wall_ns * Math.max(1, interrupted_cpus)));
+  const reach = ERRORS * Math.sqrt((share * (1 - share)) / Math.max(1, count));
+  return { value: share, lo: Math.max(0, share - reach), hi: Math.min(1, share + reach) };
+}
+
+function costOf(event: EventCost, input: ObserverInput): NumberInterval {
+  const { count, each_ns } = event;
+  const share = shareHit(event, input);
+  return {
+    value: count * share.value * each_ns.value,
+    lo: count * share.lo * each_ns.lo,
+    hi: count * share.hi * each_ns.hi,
+  };
 }
 
 /**
@@ -84,11 +103,11 @@ function contentionNs(input: ObserverInput): number | null {
  */
 export function observerCost(input: ObserverInput): ObserverCost {
   const costs = input.events
-    .map(({ what, count, each_ns, is_budgeted }) => ({
-      what,
-      count,
-      cost_ns: times(count, each_ns),
-      budgeted: is_budgeted === true,
+    .map((event) => ({
+      what: event.what,
+      count: event.count,
+      cost_ns: costOf(event, input),
+      budgeted: event.is_budgeted === true,
     }))
     .sort((a, b) => b.cost_ns.value - a.cost_ns.value);
   const traps = input.events.filter(({ is_trap }) => is_trap === true);

@@ -91,6 +91,8 @@ export interface Part extends Disposable {
   account(): LedgerRow[];
   /** What its events cost the target so far. @param programs what its own BPF programs took */
   costs?(programs: readonly BpfCost[]): readonly CollectorCost[];
+  /** Calls of the target so far that need its map to themselves: only these wait for a look at it. */
+  mappingCalls?(): number;
   /** What a reader of the figures must know by now. */
   warnings?(): readonly string[];
   /** Facts that figures depend on, known once started. */

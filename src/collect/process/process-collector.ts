@@ -302,7 +302,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
       return sample();
     },
     account: () => [ledgerRow("samples", rows), ledgerRow("extras", extras)],
-    costs: () => looks.sums().map(lookCost),
+    costs: () => looks.sums().map((sum) => lookCost(sum)),
     details: () => ({ process: { samples_late: lateSamples } }),
     leave,
     async stop() {

@@ -25,6 +25,20 @@ describe("the observer's cost", () => {
     expect(cost.parts.map(({ what }) => what)).toEqual(["traps", "retargets"]);
   });
 
+  test("charges of interrupts of CPUs what found the target there: half of them on two CPUs to one thread, next to none to one that sleeps", () => {
+    const paid = (target_cpu_ns: number) => {
+      const events = [
+        { what: "retargets", count: 10_000, each_ns: { value: 1e4, lo: 1e4, hi: 1e4 }, interrupted_cpus: 2 },
+      ];
+      return observerCost({ ...input, target_cpu_ns, events }).parts[0]?.cost_ns;
+    };
+    expect(paid(10e9)).toMatchObject({ value: 0.5e8 });
+    expect(paid(10e9)?.hi).toBeWithin(0.5e8, 0.52e8);
+    expect(paid(20e9)).toEqual({ value: 1e8, lo: 1e8, hi: 1e8 });
+    expect(paid(0.02e9)?.value).toBeCloseTo(1e5, 0);
+    expect(paid(0.02e9)?.hi).toBeWithin(1e5, 2e5);
+  });
+
   test("orders its interval and lets the upper end pay for CPUs that are contended", () => {
     const { slowdown_pct } = observerCost(input);
     expect(slowdown_pct.lo).toBeLessThan(slowdown_pct.value);

@@ -92,6 +92,7 @@ export async function startLifecycle(target: Target, tree: ProcessTree, looks: L
     account: () => lifecycle.ledger(),
     warnings: () => lifecycleWarnings(lifecycle),
     lost: () => lifecycle.lost(),
+    mappingCalls: () => lifecycle.recorded() + lifecycle.lost(),
     costs(programs) {
       // A call runs two programs, one as it begins and one as it ends.
       const { value, lo, hi } = runCost(programs);

@@ -104,6 +104,7 @@ async function start({ registers, seed, byTurns, words }: WatchPartOptions, scen
           count: counts.armings * cpus,
           each_ns: calibratedCost(calibration.retargetNs),
           is_budgeted: true,
+          interrupted_cpus: cpus,
         },
       ];
     },
