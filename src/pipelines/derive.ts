@@ -17,7 +17,7 @@ import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { type FigureSource, inNumbers } from "../schema/ledger.ts";
 import { lossOf, unreadSources } from "../schema/loss.ts";
 import type { Imported, RunDetails } from "../schema/run-details.ts";
-import { type RunReport, toJson } from "../schema/run-json.ts";
+import { NO_PAGE, type RunReport, toJson } from "../schema/run-json.ts";
 
 export interface Derived {
   readonly report: RunReport;
@@ -129,7 +129,7 @@ async function writePage(
     signal?.throwIfAborted();
     rmSync(directory.report_page, { force: true, recursive: true });
     const why = shown(error instanceof Error ? error.message : String(error));
-    return { ...report, warnings: [...report.warnings, `report.html was not written: ${why}`] };
+    return { ...report, warnings: [...report.warnings, `${NO_PAGE}: ${why}`] };
   }
 }
 

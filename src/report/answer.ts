@@ -1,5 +1,5 @@
 /** The answer of a run in at most 24 lines: what ran, what each class of data needs, and how far that may be trusted. */
-import type { RunReport } from "../schema/run-json.ts";
+import { NO_PAGE, type RunReport } from "../schema/run-json.ts";
 import { formatCounted } from "../units.ts";
 import { type AnswerRow, answeredClasses, answerRows, rssPeak, unlearntText } from "./answer-rows.ts";
 import { dataClasses, headOf } from "./classes.ts";
@@ -140,6 +140,7 @@ function answerLines(
   const validity = fewLines("validity", validityText(report), width, most, VALIDITY_INK[report.validity]);
   // Who reads figures that may be spoilt must know it first.
   const isSpoilt = report.validity !== "clean";
+  const page = report.warnings.some((text) => text.startsWith(NO_PAGE)) ? "no report.html" : "report.html there";
   const rest = left === 0 ? "every figure" : formatCounted(left, "more class");
   const sharper = moreTimeText(report);
   const invariant = invarianceText(report);
@@ -178,7 +179,7 @@ function answerLines(
   const place: Line[] = [
     ...(sharper === null ? [] : fewLines("sharper", sharper, width, most)),
     ...entry("files", report.run_dir, width),
-    ...oneLine("more", `report.html there; ${rest}: mrm-trace show --table FOLDER`, width, "dim"),
+    ...oneLine("more", `${page}; ${rest}: mrm-trace show --table FOLDER`, width, "dim"),
   ];
   const room = MOST_LINES - head.length - judged.length - place.length;
   return [...head, ...judged, ...warningLines(report, width, room), ...place];

@@ -281,6 +281,9 @@ export const runJsonSchema = z.object({
   invariance: invariance.nullable(),
 });
 
+/** How the warning of a run begins whose page could not be made. */
+export const NO_PAGE = "report.html was not written";
+
 /** The object that a failed command prints with `--json`. */
 export const failureJsonSchema = z.object({
   schema_version: word,

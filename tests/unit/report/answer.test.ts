@@ -53,6 +53,13 @@ describe("the answer of a run", () => {
     expect(renderAnswer(report, plain(80))).not.toContain("no writes");
   });
 
+  test("names no page that could not be written", () => {
+    const report = demoReport();
+    const warnings = ["a", "b", "c", "report.html was not written: no space left on device"];
+    expect(renderAnswer({ ...report, warnings }, plain(80))).toContain("no report.html; every figure: mrm-trace show");
+    expect(renderAnswer(report, plain(80))).toContain("report.html there; every figure");
+  });
+
   test("says which engine ran which model, as far as both are known", () => {
     const model = {
       name: "a",
