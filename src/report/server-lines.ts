@@ -1,5 +1,5 @@
 /** What the engine's own server counted, and what its clients saw. */
-import type { RunReport } from "../schema/run-json.ts";
+import type { RequestSummary, RunReport } from "../schema/run-json.ts";
 import { formatBytes, formatCount, formatCounted, formatNs, isShown } from "../units.ts";
 
 const isNumber = (value: number | null): value is number => isShown(value) && value >= 0;
@@ -55,6 +55,10 @@ function answersText(took: NonNullable<RunReport["requests"]>): string[] {
   ];
 }
 
+/** What of the work nobody named, behind what was named. */
+const unnamedText = ({ unnamed }: Pick<RequestSummary, "unnamed">): readonly string[] =>
+  unnamed === undefined ? [] : [`${formatCounted(unnamed, "sequence")} without a name`];
+
 /** What the requests of our client took, or why nobody knows; null where there is nothing to ask about. */
 export function requestsText({ requests: took }: RunReport): string | null {
   if (took === undefined || took === null) return null;
@@ -67,6 +71,7 @@ export function requestsText({ requests: took }: RunReport): string | null {
     took.answered === null
       ? `${took.requests ?? 0} named by the engine, sent by others, so that their times are not identifiable`
       : `${took.answered} of ${took.requests ?? 0} answered`,
+    ...unnamedText(took),
     ...(took.joined === undefined ? [] : [`${took.joined} joined to the engine's own by their names`]),
     ...(took.others ? [`${took.others} more named by the engine`] : []),
     ...sharesText("first token", took.ttft_ms, ms),
@@ -81,7 +86,8 @@ export function requestsText({ requests: took }: RunReport): string | null {
 /** How many requests were answered, and when their first tokens came, in one line; null where nobody asked for it. */
 export function requestsInShort({ requests: took }: RunReport): string | null {
   if (took === undefined || took === null || took.why !== null) return null;
-  if (took.answered === null) return `${took.requests ?? 0} named by the engine, sent by others`;
+  if (took.answered === null)
+    return [`${took.requests ?? 0} named by the engine, sent by others`, ...unnamedText(took)].join(", ");
   const first = sharesText("first token", took.ttft_ms, (value) => formatNs(value * 1e6));
   return [`${took.answered} of ${took.requests ?? 0} answered`, ...first].join(", ");
 }

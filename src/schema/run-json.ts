@@ -119,6 +119,8 @@ const requests = z.object({
   joined: count.optional(),
   /** Requests beside these that the engine names: they are of other clients, or had no name in their answers. */
   others: count.optional(),
+  /** Sequences that steps worked on and that have no name, beside the requests that the engine names; missing where all have one, and in older files. */
+  unnamed: count.optional(),
   /** Bytes of KV rows that requests which the engine names had of others. */
   saved_bytes: u64.nullable().optional(),
   /** Why nothing is known, and what would make it known; null where the client is ours, or the engine names its requests. */

@@ -45,6 +45,22 @@ function workedOn(steps: readonly StepRow[], named: NamedSequences): Worked[] {
   return [...found.values()];
 }
 
+/**
+ * Sequences that steps worked on and that nobody named, in the process that has most of them: of requests that ended before they were read, or of
+ * another model than the one whose requests are read.
+ */
+export function unnamedSequences(steps: readonly StepRow[]): number {
+  const counts = [...Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()].map((ofProcess) => {
+    const named = namedSequences(ofProcess);
+    if (named === null) return 0;
+    const worked = ofProcess
+      .filter(isBatch)
+      .flatMap((step) => (runsOf(step) ?? []).flatMap(({ sequences }) => sequences));
+    return new Set(worked.filter((sequence) => named.nameOf(sequence) === null)).size;
+  });
+  return Math.max(0, ...counts);
+}
+
 const UNTOLD = "its client is not ours: nobody says when it was sent";
 
 /** What is told of one. @param row_bytes of a token in all layers of the cache; null where that is not known */

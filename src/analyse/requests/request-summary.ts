@@ -14,8 +14,8 @@ export function notOurs(): RequestSummary {
   return { requests: null, answered: null, ...times, ...sums, ...rates, kv_bytes: null, why: WHY };
 }
 
-/** Of requests that the engine names, whose client is not ours. */
-export function namedSummary(figures: readonly RequestFigure[]): RequestSummary {
+/** Of requests that the engine names, whose client is not ours. @param unnamed sequences beside them that have no name */
+export function namedSummary(figures: readonly RequestFigure[], unnamed = 0): RequestSummary {
   return {
     ...notOurs(),
     requests: figures.length,
@@ -27,6 +27,7 @@ export function namedSummary(figures: readonly RequestFigure[]): RequestSummary 
       1,
     ),
     saved_bytes: sum(figures.map(({ saved_bytes }) => (saved_bytes === null ? null : Number(saved_bytes)))),
+    ...(unnamed > 0 ? { unnamed } : {}),
     why: null,
   };
 }

@@ -41,6 +41,9 @@ interface OpenStep {
 const OTHER_BLOCKS =
   "no look at the requests of its model runner found one with the blocks of a sequence, as where several kinds of layers have blocks of their own, or where requests end at once";
 
+const OTHER_MODEL =
+  "a second cache came up behind steps with the first, as where a process has two models: weights by name, requests and settings are those of the first, steps and caches those of both";
+
 export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   const finder = runnerFinder(pid, addressOf);
   const weights = loadedWeights(pid, finder);
@@ -51,6 +54,8 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   let tensors: EngineRow<"tensor">[] = [];
   let steps: EngineRow<"step">[] = [];
   let rows: { readonly blockTokens: number; readonly of: RequestRows } | null = null;
+  /** A step had a first layer whose cache came up behind whole steps with another. */
+  let isSecond = false;
   /** Layers of the model, once a step was seen to its end. */
   let layerCount = 0;
   /** Steps in a row that called as many layers, each with a cache that is known. */
@@ -198,6 +203,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     if (!live.has(first.addr)) {
       // Another cache: those of the layers behind this one are to be told again.
       alike = 0;
+      isSecond ||= layer === 0 && layerCount > 0;
       for (const one of cache.places) place(cache, one, layer, record);
     }
     if (open.row.n_tokens !== null || !hasBlocks(record.payload)) return "kept";
@@ -260,7 +266,10 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       const why = finder.untold() ?? (owners.isHopeless() ? OTHER_BLOCKS : null);
       const unread = `${formatCounted(owners.unnamed, "sequence")} ended before the requests of the engine were read`;
       const reason = why ?? (owners.unnamed > 0 ? unread : null);
-      return reason === null || rows === null ? [] : [`whose request a sequence is, is not identifiable: ${reason}`];
+      return [
+        ...(reason === null || rows === null ? [] : [`whose request a sequence is, is not identifiable: ${reason}`]),
+        ...(isSecond ? [OTHER_MODEL] : []),
+      ];
     },
   };
 }

@@ -40,6 +40,7 @@ const cellsOf = ({ kv_row_cells = [] }: Detail): number[] =>
 test("steps, tokens and the cells that each writes are those that the program makes", async () => {
   const run = await serve();
   expect(run.exitCode).toBe(0);
+  expect(run.untold.filter((why) => why.includes("second cache"))).toEqual([]);
   expect(run.ledger.filter((row) => !balances(row) || row.dropped > 0)).toEqual([]);
   const said = JSON.parse(run.stdout) as Said;
   const decodes = decodesOf(run);
@@ -102,6 +103,7 @@ test("calls of the layers behind the first are passed over once their caches are
   const layersOf = (pool: string) => [0n, 1n, 2n].map((layer) => BigInt(pool) + layer * layerBytes);
   const places = run.tensors.map(({ addr, layer }) => `${layer}:${addr}`);
   const both = [...layersOf(said.pool), ...layersOf(said.other)].map((addr, i) => `${i % 3}:${addr}`);
+  expect(run.untold.some((why) => why.includes("a second cache came up behind steps with the first"))).toBe(true);
   expect(places.slice(0, 4)).toEqual(both.slice(0, 4));
   // The last of them first, where the look falls into a step.
   expect(places.slice(4).toSorted()).toEqual(

@@ -266,6 +266,9 @@ describe("the answer of a run", () => {
     expect(lineOf(demoReport({ requests: none }), "requests")).toBe("0 of 30 answered");
     const named = { ...took, answered: null, ttft_ms: null };
     expect(lineOf(demoReport({ requests: named }), "requests")).toBe("30 named by the engine, sent by others");
+    expect(lineOf(demoReport({ requests: { ...named, unnamed: 18 } }), "requests")).toBe(
+      "30 named by the engine, sent by others, 18 sequences without a name",
+    );
   });
 
   test("says nothing of requests where nobody asked for them", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { engineRequests } from "../../../../src/analyse/requests/engine-requests.ts";
+import { engineRequests, unnamedSequences } from "../../../../src/analyse/requests/engine-requests.ts";
 import { namedSummary } from "../../../../src/analyse/requests/request-summary.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 
@@ -46,6 +46,15 @@ describe("the requests that an engine names", () => {
         ...{ kv_bytes: 13n * 128n, saved_bytes: 8n * 128n },
       },
     ]);
+  });
+
+  test("are told beside the sequences that nobody named, in the process that has most of these", () => {
+    const more = [decode(600, [[5, 0, 3]]), decode(700, [[5, 3, 1]]), decode(800, [[6, 0, 3]])];
+    expect(unnamedSequences([...steps, ...more, decode(200, [[0, 8, 4]], 9)])).toBe(2);
+    expect(unnamedSequences(steps)).toBe(0);
+    // An engine that names none says so itself.
+    expect(unnamedSequences(more)).toBe(0);
+    expect(namedSummary(engineRequests(steps, TENSORS, 0n), 2)).toMatchObject({ requests: 2, unnamed: 2 });
   });
 
   test("are one where they were put off and began anew, and where several processes work on each", () => {
