@@ -22,14 +22,17 @@ export const BUSIER = "addresses are very unlike, and far busier bytes may be so
 /** Units of an axis in the time that is looked at, ns or tokens. */
 export const UNIT: Readonly<Record<PassAxis, number>> = { seconds: 1e9, tokens: 1 };
 
+/** Seconds, or tokens, of the span of a set. */
+const unitsOf = ({ span }: WatchSet, axis: PassAxis): number =>
+  axis === "tokens" ? (span.tokens ?? 0) : span.window_ns / UNIT.seconds;
+
 /**
  * The most passes of a byte in a second, or for a token, that a watch of each of its steps could have counted: as many in each decode step, and for
  * each token of a prompt, as the lowest trap limit. A byte that none was drawn of may be used in every step. 0 without steps.
  */
 export function mostInSteps(set: WatchSet, axis: PassAxis): number {
-  const { span } = set;
   const turns = turnSizes(set).reduce((sum, size) => sum + size, 0);
-  const units = axis === "tokens" ? (span.tokens ?? 0) : span.window_ns / UNIT.seconds;
+  const units = unitsOf(set, axis);
   return units > 0 ? ((trapLimits(set)[0] ?? 0) * turns) / units : 0;
 }
 
@@ -40,13 +43,27 @@ function usualWindow(held: Float64Array): number {
   return Math.min(mean, sorted[sorted.length >> 1] ?? Number.POSITIVE_INFINITY);
 }
 
+/** The steps, of which a prompt is as many as decode steps of usual length take as long, one at least, and no more than it has tokens. */
+function usualSteps(set: WatchSet): number {
+  const { begin_ns, end_ns, kind } = set.span.steps;
+  const lengths = begin_ns.map((begin, k) => (end_ns[k] ?? begin) - begin);
+  const decodes = lengths.filter((_, k) => kind[k] === "decode").sort();
+  const usual = decodes[decodes.length >> 1] ?? Number.POSITIVE_INFINITY;
+  return turnSizes(set).reduce((sum, size, k) => sum + Math.max(1, Math.min(size, (lengths[k] ?? 0) / usual)), 0);
+}
+
 /**
- * How often a byte may be used that none was drawn of: in each step as often as the lowest trap limit; windows may have several steps for the very
- * reason that no such byte was drawn. Without steps as often in a window, which is so short that next to none of those that were makes as many traps there.
+ * How often a byte may be used that none was drawn of: as often in a window as the lowest trap limit, as it is so short that next to none of those that
+ * were drawn makes as many traps there. Where it has several steps, which may be for the very reason that no such byte was drawn, as often in each
+ * of these; and no more often than a watch of each step, and of each token of a prompt, could count.
  */
 function mostOfUndrawn(set: WatchSet, axis: PassAxis, held: Float64Array): number {
   const inSteps = mostInSteps(set, axis);
-  return inSteps > 0 ? inSteps : ((trapLimits(set)[0] ?? 1) * UNIT[axis]) / usualWindow(held);
+  const limit = trapLimits(set)[0] ?? 1;
+  const inWindows = (limit * UNIT[axis]) / usualWindow(held);
+  if (inSteps === 0) return inWindows;
+  const inEach = (limit * usualSteps(set)) / unitsOf(set, axis);
+  return Math.min(inSteps, Math.max(inWindows, inEach));
 }
 
 /** True where few addresses carry the sum as they are used more often, or as few windows hold most of what is looked at. */
