@@ -160,9 +160,10 @@ describe("a decoder that had loaded its model before", () => {
     for (const metric of ["retention_p50_ns", "age_at_read_p50_ns"]) {
       expect(of(metric)).toMatchObject({
         status: "not_identifiable",
-        why: expect.stringContaining("no write in the run"),
+        why: expect.stringContaining("no write can be: all of it was mapped without the right to write"),
       });
     }
+    expect(of("write_bytes_per_s")).toMatchObject({ status: "ok", source: "region_map", value: 0, lo: 0, hi: 0 });
     expect(of("lifetime_p50_ns")).toMatchObject({ status: "bound" });
   });
 
