@@ -1,4 +1,5 @@
 /** How much of a class lies where the process could write, and how much where no write can have been. */
+import type { Exposure } from "../watched/exposure.ts";
 import type { Group } from "./group.ts";
 
 export interface WriteRights {
@@ -28,9 +29,8 @@ export function writeRights({ regions: { all, rows }, span }: Pick<Group, "regio
   return sums;
 }
 
-/** True where a watch of the class saw a write: then the map is wrong, whatever it says. */
-export const sawWrite = ({ every }: Pick<Group, "every">): boolean =>
-  every.exposures.some(({ passes }) => passes.writes.some((n) => n > 0));
+/** True where a watch saw a write: then the map is wrong, whatever it says. */
+export const showsWrite = ({ passes }: Exposure): boolean => passes.writes.some((n) => n > 0);
 
 /** True where a change of protection would have been seen: a recording of samples has mappings as they were made, and no more. */
 export const seesProtection = ({ input: { sight } }: Pick<Group, "input">): boolean =>
@@ -40,5 +40,5 @@ export const seesProtection = ({ input: { sight } }: Pick<Group, "input">): bool
 export function isUnwritable(group: Pick<Group, "input" | "regions" | "span" | "every" | "allocations">): boolean {
   if (group.allocations !== null || !seesProtection(group)) return false;
   const { bytes, unwritable_bytes } = writeRights(group);
-  return bytes > 0 && bytes === unwritable_bytes && !sawWrite(group);
+  return bytes > 0 && bytes === unwritable_bytes && !group.every.exposures.some(showsWrite);
 }

@@ -4,7 +4,7 @@ import { weightedProportion } from "../../statistics/clopper-pearson.ts";
 import { interval } from "../../statistics/interval.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group } from "../input/group.ts";
-import { seesProtection, writeRights } from "../input/write-rights.ts";
+import { seesProtection, showsWrite, writeRights } from "../input/write-rights.ts";
 import { bornWrittenPerSecond } from "../watched/first-writes.ts";
 import { passRate } from "../watched/pass-rate.ts";
 import { type Figure, notIdentifiable } from "./metric.ts";
@@ -37,7 +37,7 @@ export function weightWriteOnce(group: Group, metric: string, rows: readonly Met
   const { regions, bytes, sealed_bytes } = writeRights(group);
   if (bytes === 0) return [];
   const { exposures, weights } = group.every;
-  const written = exposures.map(({ passes }) => (passes.writes.some((n) => n > 0) ? 1 : 0));
+  const written = exposures.map((exposure) => (showsWrite(exposure) ? 1 : 0));
   const isWritten = written.includes(1);
   const base = { metric, source: SOURCE, coverage: 1 };
   if (sealed_bytes === bytes && !isWritten) {

@@ -45,14 +45,21 @@ function workedOn(steps: readonly StepRow[], named: NamedSequences): Worked[] {
   return [...found.values()];
 }
 
+/** The processes, each with one engine, in which that names requests: their steps, and whose each sequence is. */
+function namingProcesses(steps: readonly StepRow[]) {
+  const processes = Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`);
+  return [...processes.values()].flatMap((ofProcess) => {
+    const named = namedSequences(ofProcess);
+    return named === null ? [] : [{ ofProcess, named }];
+  });
+}
+
 /**
  * Sequences that steps worked on and that nobody named, in the process that has most of them: of requests that ended before they were read, or of
  * another model than the one whose requests are read.
  */
 export function unnamedSequences(steps: readonly StepRow[]): number {
-  const counts = [...Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()].map((ofProcess) => {
-    const named = namedSequences(ofProcess);
-    if (named === null) return 0;
+  const counts = namingProcesses(steps).map(({ ofProcess, named }) => {
     const worked = ofProcess
       .filter(isBatch)
       .flatMap((step) => (runsOf(step) ?? []).flatMap(({ sequences }) => sequences));
@@ -104,12 +111,10 @@ export function engineRequests(
   tensors: readonly Pick<KvTensor, "pid" | "row_bytes">[],
   originNs: bigint,
 ): RequestFigure[] {
-  const workers = [...Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()].flatMap(
-    (ofProcess) => {
-      const named = namedSequences(ofProcess);
-      return named === null ? [] : [{ pid: ofProcess[0]?.pid, requests: workedOn(ofProcess, named) }];
-    },
-  );
+  const workers = namingProcesses(steps).map(({ ofProcess, named }) => ({
+    pid: ofProcess[0]?.pid,
+    requests: workedOn(ofProcess, named),
+  }));
   const [first] = workers;
   if (first === undefined) return [];
   const pids = new Set(workers.map(({ pid }) => pid));

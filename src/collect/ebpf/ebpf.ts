@@ -169,9 +169,8 @@ function accountOf(
   );
   const costsOf = ({ name }: Part) => programs.costs.filter(({ object }) => object === name);
   const warnings = parts.flatMap((part) => part.warnings?.() ?? []);
-  const callers = parts.filter((part) => part.mappingCalls !== undefined);
-  const calls = callers.reduce((sum, part) => sum + (part.mappingCalls?.() ?? 0), 0);
-  const lookCosts = looks.sums().map((sum) => (callers.length === 0 ? lookCost(sum) : lookCost(sum, calls)));
+  const calls = parts.find((part) => part.mappingCalls !== undefined)?.mappingCalls?.();
+  const lookCosts = looks.sums().map((sum) => lookCost(sum, calls));
   const costs = [...parts.flatMap((part) => part.costs?.(costsOf(part)) ?? []), ...lookCosts];
   const run_ns = programs.costs.reduce((sum, cost) => sum + cost.run_ns, 0);
   const bpf_run_ns = programs.costs.length > 0 ? Math.round(run_ns) : null;
