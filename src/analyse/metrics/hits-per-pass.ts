@@ -6,9 +6,11 @@ import { ratioInterval } from "../../statistics/ratio.ts";
 import { withUnseen } from "../../statistics/unseen-room.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
-import { countWindows, passesIn, passWeights } from "../watched/count-window.ts";
+import { armingEcho, withEcho } from "../watched/arming-echo.ts";
+import { type PassCounting, passWeights, trapLimits } from "../watched/count-window.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
-import { windowsByAge } from "../watched/moments-after-birth.ts";
+import { overTime } from "../watched/generation-counting.ts";
+import { countPasses } from "../watched/pass-counting.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 /** More of the passes than this cut short by a trap limit: the mean is only a lower bound. */
@@ -21,43 +23,67 @@ interface PassHits {
   readonly cut: number;
 }
 
-/** Hits of the passes in the window of a watch. */
-function passHits(set: WatchSet, i: number, length: number): PassHits {
+/** Hits of the passes of a watch that count. */
+function passHits(set: WatchSet, i: number, counting: PassCounting): PassHits {
   const exposure = set.exposures[i];
-  const inside = passesIn(set, i, length);
   if (exposure === undefined) return { hits: 0, passes: 0, cut: 0 };
   const { passes, byTrap, end_ns } = exposure;
-  const { weight } = windowsByAge(set);
   let hits = 0;
   let counted = 0;
-  for (const p of inside) {
-    const times = weight(i, passes.start_ns[p] ?? 0);
+  let cut = 0;
+  for (const p of counting.passes(i)) {
+    const times = counting.weight(i, passes.start_ns[p] ?? 0);
     hits += times * (passes.hits[p] ?? 0);
     counted += times;
+    if (byTrap && p === passes.count - 1 && end_ns - (passes.end_ns[p] ?? 0) < set.gap_ns) cut += times;
   }
-  const last = inside.at(-1);
-  const isCut =
-    byTrap && last !== undefined && last === passes.count - 1 && end_ns - (passes.end_ns[last] ?? 0) < set.gap_ns;
-  return { hits, passes: counted, cut: isCut ? 1 : 0 };
+  return { hits, passes: counted, cut };
+}
+
+/** What passes have, as they are counted in one way. */
+interface Counted {
+  readonly counting: PassCounting;
+  readonly seen: readonly PassHits[];
+  /** What the passes of each watch stand for. */
+  readonly weights: Float64Array;
+  /** Passes that the last trap cut short, over all. */
+  readonly cut: number;
+}
+
+function countedBy(set: WatchSet, counting: PassCounting): Counted {
+  const seen = set.exposures.map((_, i) => passHits(set, i, counting));
+  const weights = passWeights(set, counting.held);
+  const sum = (count: (one: PassHits) => number): number =>
+    seen.reduce((total, one, i) => total + count(one) * (weights[i] ?? 0), 0);
+  const passes = sum((one) => one.passes);
+  const cut = passes > 0 ? sum((one) => one.cut) / passes : 0;
+  return { counting, seen, weights, cut: Math.max(cut, counting.cut) };
+}
+
+/** As rates count passes; in shorter windows of time where those of whole steps are so long that last traps cut passes. */
+function countedWhole(set: WatchSet): Counted {
+  const likeRates = countedBy(set, countPasses(set, "seconds"));
+  if (likeRates.cut <= MOST_CUT || likeRates.counting.by_time === 1) return likeRates;
+  return countedBy(set, overTime(set));
 }
 
 function figures(group: Group): Figure[] {
   const { uniform, gap_ns } = group;
-  const { length_ns, cut: cutBytes } = countWindows(uniform);
-  const seen = uniform.exposures.map((_, i) => passHits(uniform, i, length_ns[i] ?? 0));
-  const weights = passWeights(uniform, windowsByAge(uniform).time_ns);
+  const { counting, seen, weights, cut } = countedWhole(uniform);
   const weigh = (count: (one: PassHits) => number): Float64Array =>
     Float64Array.from(seen, (one, i) => count(one) * (weights[i] ?? 0));
-  const sum = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);
   const passes = weigh((one) => one.passes);
   const resampled = ratioInterval(
     weigh((one) => one.hits),
     passes,
     uniform.resamples(),
   );
-  const mean = withUnseen(resampled, effectiveSize(passes.filter((weight) => weight > 0)), 1);
-  const cut = sum(passes) > 0 ? sum(weigh((one) => one.cut)) / sum(passes) : 0;
-  const bounded = Math.max(cut, cutBytes) > MOST_CUT;
+  const value = resampled.value ?? 1;
+  const unlike = { below: value - 1, above: Math.max(0, (trapLimits(uniform)[0] ?? 1) - value) };
+  const roomy = withUnseen(resampled, effectiveSize(passes.filter((weight) => weight > 0)), 1, unlike);
+  const echoed = counting.by_time > 0 ? withEcho(roomy, counting.by_time * armingEcho(uniform).share) : roomy;
+  const mean = { ...echoed, lo: echoed.lo === null ? null : Math.max(1, echoed.lo) };
+  const bounded = cut > MOST_CUT;
   const n = seen.filter((one) => one.passes > 0).length;
   const few = n >= FEWEST ? tooFewByTime(uniform) : null;
   return [
@@ -68,7 +94,7 @@ function figures(group: Group): Figure[] {
       n,
       coverage: uniform.exposures.length > 0 ? n / uniform.exposures.length : null,
       grain_bytes: 8,
-      method: `accesses over passes in a common window, each by the bytes that it stands for; BCa over addresses; passes merged below ${gap_ns} ns`,
+      method: `accesses over passes in whole steps, or in a common window, each by the bytes that it stands for; BCa over addresses; passes merged below ${gap_ns} ns`,
       bound: bounded,
       ...(few !== null
         ? { why: few }
@@ -90,7 +116,7 @@ export const hitsPerPass: MetricFamily = {
     },
   ],
   estimator:
-    "Accesses of the passes that begin in a window after the arming, as they are counted for rates, over those passes; each address weighted by the bytes that it stands for. The interval allows for an access more or less in as many of the passes as may be unlike those that were seen.",
+    "Accesses of passes over those passes, as they are counted for rates: of whole steps where steps are known, or of those that begin in a window after the arming; each address weighted by the bytes that it stands for. Where last traps would cut more than 1 % of the passes of whole steps, in the shorter windows. The interval allows for as many accesses as the lowest trap limit, or for one, in as many of the passes as may be unlike those that were seen.",
   sources: [["watch", "every access to the watched bytes is seen"]],
   not_by_sampling: "a sample does not know the pass that it belongs to",
   suppressed:

@@ -205,6 +205,22 @@ function heldWith(
   return out;
 }
 
+/** Passes of a time, whatever steps it has. */
+export function overTime(set: WatchSet): PassCounting {
+  const { length_ns, unseen, cut } = countWindows(set);
+  const { time_ns, weight } = windowsByAge(set);
+  return {
+    held: time_ns,
+    passes: (i) => passesIn(set, i, length_ns[i] ?? 0),
+    weight,
+    unseen,
+    cut,
+    left_out: 0,
+    by_time: 1,
+    uneven: 1,
+  };
+}
+
 /**
  * Passes of a time, and, where it has steps, post-strata of what goes on. A step that was to begin while its CPUs were busy with an arming
  * begins right after it, and one that goes on while its CPU arms a watch, or takes one out, stands still: windows hold more steps, and more
@@ -215,21 +231,11 @@ function heldWith(
  */
 export function overGeneration(set: WatchSet): PassCounting {
   const { span, weights, exposures } = set;
-  const { length_ns, unseen, cut } = countWindows(set);
-  const inWindow = (i: number): Uint32Array => passesIn(set, i, length_ns[i] ?? 0);
+  const byTime = overTime(set);
+  if (span.parts.length === 0) return byTime;
+  const { passes: inWindow, unseen, cut } = byTime;
+  const { length_ns } = countWindows(set);
   const byAge = windowsByAge(set);
-  if (span.parts.length === 0) {
-    return {
-      held: byAge.time_ns,
-      passes: inWindow,
-      weight: byAge.weight,
-      unseen,
-      cut,
-      left_out: 0,
-      by_time: 1,
-      uneven: 1,
-    };
-  }
   const parts: Parts = Object.fromEntries(span.parts.map((part) => [part.step, partOf(set, part)]));
   const strata = new Map<number, Stratum>();
   const held = new Float64Array(exposures.length);

@@ -21,6 +21,12 @@ test("no lower end is below the least that there can be", () => {
   expect(withUnseen(interval(0.01, 0.01, 0.01), 100, 0).lo).toBe(0);
 });
 
+test("those that were not seen may be as much more, and as much less, as is given", () => {
+  const { lo, hi } = withUnseen(interval(3, 3, 3), 100, 1, { below: 2, above: 5 });
+  expect(lo ?? 0).toBeCloseTo(3 - 2 * SHARE, 6);
+  expect(hi ?? 0).toBeCloseTo(3 + 5 * SHARE, 6);
+});
+
 test("ends are made where there are none, and nothing is made of no value", () => {
   expect(withUnseen(interval(3, null, null), 100, 0).hi ?? 0).toBeCloseTo(3 + SHARE, 6);
   expect(withUnseen(interval(null, 1, null), 100, 0)).toEqual(interval(null, 1, null));

@@ -16,6 +16,7 @@ import { SERVED_WORLDS } from "./served/served-worlds.ts";
 import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
 import { STEP_WORLDS } from "./step-worlds.ts";
 import { UNEVEN_WORLDS } from "./uneven-worlds.ts";
+import { UNLIKE_PASSES } from "./unlike-passes.ts";
 import { UNLIKE_WORLDS } from "./unlike-worlds.ts";
 
 const even: WorldKind = {
@@ -284,6 +285,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...LIVING_WORLDS,
   ...LIVES_IN_STEPS,
   ...BETWEEN_STEPS,
+  ...UNLIKE_PASSES,
   ...LOSSY_WORLDS,
   ...DRAWN_WORLDS,
   ...FEW_BUSY_WORLDS,

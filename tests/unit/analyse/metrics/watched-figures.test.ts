@@ -4,6 +4,9 @@ import { ledgerRow } from "../../../fixtures/ledger.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 import { one, readers, weights } from "../sample-weights.ts";
 
+/** As the watches of weights have it. */
+const TRAP_LIMIT = 8;
+
 describe("weights that are only read", () => {
   const rows = weights();
 
@@ -19,8 +22,9 @@ describe("weights that are only read", () => {
   test("leave room for passes unlike those that were seen, though all were alike", () => {
     const { lo, hi, n } = one(rows, "hits_per_pass", "decode");
     expect(lo).toBe(1);
-    // The rule of three, at 97.5 %: none of n.
-    expect(hi ?? 0).toBeCloseTo(1 + 1 - 0.025 ** (1 / n), 2);
+    // The rule of three, at 97.5 %: none of n, or of the few less that count alike, where a pass may have as many accesses as the trap limit.
+    const room = (TRAP_LIMIT - 1) * (1 - 0.025 ** (1 / n));
+    expect((hi ?? 0) - 1).toBeWithin(room, 1.05 * room);
   });
 
   test("have no retention, age, write-once ratio or reads per write, and say why", () => {
