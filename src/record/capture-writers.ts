@@ -8,6 +8,7 @@ import type { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
 import { inFiles, type LedgerRow, settled } from "../schema/ledger.ts";
+import { eventsOf } from "../schema/loss.ts";
 import { STREAM_GROUPS } from "./stream-groups.ts";
 
 /** A file that says what is known of the recording, written anew at each closing. */
@@ -35,7 +36,8 @@ export interface CaptureWriters extends AsyncDisposable {
   readonly closed: Closed | null;
   /** Rows so far, in files or not. */
   readonly rows: Readonly<Record<StreamName, number>>;
-  readonly droppedRows: number;
+  /** Events that the collectors or the files have lost by now. */
+  lostEvents(): number;
   /** Bytes of the files so far. */
   readonly writtenBytes: number;
   /** Bytes of the segments that wait for the encoder. */
@@ -106,9 +108,7 @@ export function openCaptureWriters(
       return closed;
     },
     rows,
-    get droppedRows() {
-      return sum(({ droppedRows }) => droppedRows);
-    },
+    lostEvents: () => eventsOf([...(ended ?? collected()), ...segmentRows()]).dropped,
     get writtenBytes() {
       return sum(({ writtenBytes }) => writtenBytes);
     },

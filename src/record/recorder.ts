@@ -13,6 +13,9 @@ import { pollPace, unevenRest } from "./poll-pace.ts";
 /** Segments that may wait while a collector's last batches are taken: one more of any stream still finds room. */
 const REST_QUEUE_BYTES = 2 ** 20;
 
+/** What was lost is counted anew so often: to ask every collector at each poll would cost more than the polls. */
+const COUNT_LOST_NS = 1_000_000_000n;
+
 /** No longer than the longest rest between two polls may become on a busy machine. */
 const END_PATIENCE_MS = 100;
 
@@ -41,6 +44,7 @@ export interface RecorderOptions {
 export interface RecorderState {
   readonly now_ns: bigint;
   readonly rows: Readonly<Record<StreamName, number>>;
+  /** Events that were lost on their way to a file, as of the last second. */
   readonly dropped: number;
 }
 
@@ -102,6 +106,8 @@ export async function record(options: RecorderOptions): Promise<Recording> {
   const pace = pollPace(begin_ns, options.starting, patience_ms);
   const random = seededRandom(Number(begin_ns % 2n ** 32n));
   let last_ns = begin_ns;
+  let dropped = 0;
+  let count_ns = begin_ns;
   while (reason === null) {
     let filled = 0;
     for (const { collector, holds } of held) {
@@ -113,7 +119,11 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     const now_ns = monotonicNs();
     if (now_ns - last_ns > slowest_ns) slowest_ns = now_ns - last_ns;
     last_ns = now_ns;
-    options.onPoll({ now_ns, rows: writers.rows, dropped: writers.droppedRows });
+    if (now_ns >= count_ns) {
+      dropped = writers.lostEvents();
+      count_ns = now_ns + COUNT_LOST_NS;
+    }
+    options.onPoll({ now_ns, rows: writers.rows, dropped });
     if (writers.error) reason = "disk";
     else if (options.durationNs !== undefined && now_ns - begin_ns >= BigInt(Math.round(options.durationNs)))
       reason = "duration";

@@ -16,7 +16,6 @@ export interface RowTally {
   keep(rows: Float64Array): void;
   /** These are lost. */
   drop(cause: string, rows: Float64Array): void;
-  readonly droppedRows: number;
   /** One row per source of which something came; one in any case for a stream of one source. */
   account(): LedgerRow[];
 }
@@ -84,11 +83,6 @@ export function openRowTally(stream: StreamName): RowTally {
       const sum = dropped.get(cause) ?? none();
       plus(sum, rows);
       dropped.set(cause, sum);
-    },
-    get droppedRows() {
-      let sum = 0;
-      for (const rows of dropped.values()) for (const n of rows) sum += n;
-      return sum;
     },
     account: () => sources.map(rowOf).filter((row) => row.seen > 0 || sources.length === 1),
   };

@@ -37,8 +37,6 @@ export interface SegmentWriter {
   readonly error: MrmTraceError | null;
   /** Bytes of the files written so far. */
   readonly writtenBytes: number;
-  /** Rows dropped so far. */
-  readonly droppedRows: number;
   /** Rows so far by source: `seen` appended, `kept` in files, `dropped` by cause; those under way count as neither. */
   account(): LedgerRow[];
   /** Takes no more rows, writes what is left here and in all that closes with it, and waits; its account balances. */
@@ -110,9 +108,6 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
     },
     get writtenBytes() {
       return writtenBytes;
-    },
-    get droppedRows() {
-      return tally.droppedRows;
     },
     account: tally.account,
     append(batch) {

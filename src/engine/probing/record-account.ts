@@ -37,7 +37,8 @@ export interface RecordAccount {
   count(outcome: Outcome | "malformed"): void;
   /** @param process names it among all that are followed */
   countLook(process: string, look: Look): void;
-  ledger(kernel: KernelCounts, attach: AttachCounts): LedgerRow[];
+  /** @param isOver false while records may be under way: which of them are lost is not known yet */
+  ledger(kernel: KernelCounts, attach: AttachCounts, isOver: boolean): LedgerRow[];
 }
 
 /** Sums of named counts. */
@@ -78,13 +79,14 @@ export function recordAccount(): RecordAccount {
     ledger(
       { hits, foreign, unwanted, ring_full },
       { asked, refused, refusedBy, unreadableObjects, objectsWithoutFile },
+      isOver,
     ) {
       const passed = foreign + unwanted;
       const delivered = total(outcomes);
       const filtered = FILTERED.reduce((sum, name) => sum + outcomes[name], 0);
       const refusals = Object.fromEntries(DROPPED.map((name) => [name, outcomes[name]]));
       const graph = graphs.counts();
-      const not_drained = Math.max(0, hits - passed - ring_full - delivered);
+      const not_drained = !isOver ? 0 : Math.max(0, hits - passed - ring_full - delivered);
       return [
         row("attach", asked - refused, objectsWithoutFile, { ...refusedBy, object_unreadable: unreadableObjects }),
         row("observe", hits - passed, passed, {}),

@@ -221,7 +221,10 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   }
 
   const counts = (): KernelCounts => lastCounts ?? kernelCounts(object);
-  const ledger = (): LedgerRow[] => [...account.ledger(counts(), probes.counts), ...unseen.ledger()];
+  const ledger = (): LedgerRow[] => [
+    ...account.ledger(counts(), probes.counts, lastCounts !== null),
+    ...unseen.ledger(),
+  ];
 
   function look(isLast: boolean): void {
     takeRecords();

@@ -191,6 +191,22 @@ describe("recording", () => {
     expect(result.slowest_poll_ms).toBeGreaterThan(0);
   });
 
+  test("tells what collectors lost while it goes on, and not at its end alone", async () => {
+    let ring_full = 5;
+    const row = () => ({ ...ledgerRow(9), seen: 9 + ring_full, dropped: ring_full, dropped_by: { ring_full } });
+    const collector = { ...fakeCollector(10), account: () => [row()] };
+    const told = new Set<number>();
+    const enough = Promise.withResolvers<StopReason>();
+    const onPoll: RecorderOptions["onPoll"] = ({ dropped }) => {
+      told.add(dropped);
+      ring_full = 12;
+      if (dropped === 12) enough.resolve("interrupted");
+    };
+    const { done } = recording([collector], { stopped: enough.promise, durationNs: 5e9, onPoll });
+    expect((await done).reason).toBe("interrupted");
+    expect([...told]).toEqual([5, 12]);
+  });
+
   test("says all the time what is in files by then, for the case that it is not there to say so at the end", async () => {
     const collector = { ...fakeCollector(10), account: () => [ledgerRow(collector.given + 5)] };
     const path = join(mkdtempSync(join(root, "note-")), "note.json");
