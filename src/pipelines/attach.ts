@@ -67,7 +67,11 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   say(`run directory ${directory.path}`);
   const collectors = collectorsOf(options, { engineObjects: [], rawDir: directory.raw });
   const abort = new AbortController();
-  signals.onFirst(() => abort.abort());
+  signals.onFirst((signal) => {
+    // On a full machine what comes now takes long: whoever asked should know that it was heard.
+    request.notice(`${signal}: ending in order; a second signal ends the tracer at once`);
+    abort.abort();
+  });
   if (request.isOwnProcess) dieFirst().forEach(say);
   const host = hostFacts();
   progress.update({ phase: "baseline", tokens: 0, events: 0, lost: 0, share: null });
@@ -77,6 +81,7 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
     signal: abort.signal,
   });
   stopIfAsked(signals);
+  progress.update({ phase: "attaching", tokens: 0, events: null, lost: 0, share: null });
 
   const stopped = Promise.withResolvers<StopReason>();
   // How a process ended is told to its parent alone.

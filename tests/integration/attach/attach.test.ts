@@ -124,6 +124,7 @@ describe("a process that runs", () => {
       run.signal(signal);
       const ended = await run.ended;
       expect(ended.exitCode).toBe(code);
+      expect(ended.stderr).toContain(`${signal}: ending in order; a second signal ends the tracer at once`);
       const report = reportOf(ended);
       expect(metadataOf(report)).toMatchObject({ stopped_by: reason });
       expect(existsSync(join(report.run_dir, "metrics.parquet"))).toBe(true);
