@@ -173,6 +173,8 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 #define ENGINE_MANY_RUNS 512
 #define ENGINE_ROW_RUNS 16
 #define ENGINE_NODES 512
+#define ENGINE_FEW_BLOCK_REQUESTS 16
+#define ENGINE_FEW_BLOCK_RUNS 128
 #define ENGINE_BLOCK_REQUESTS 256
 #define ENGINE_BLOCK_RUNS 512
 #define ENGINE_BLOCK_STEPS 32768

@@ -22,12 +22,24 @@ const HEAD = recordLayout("engine_blocks");
 const REQUEST = recordLayout("engine_block_request");
 const RUN = recordLayout("engine_index_run");
 const START = ENGINE_ROOM.compact;
-const RUNS = START + HEAD.bytes + ENGINE.block_requests * REQUEST.bytes;
 const TOKENS = 2 ** 24;
+
+/** How many requests and runs a record has room for, and where its runs begin. */
+function rooms(requests: number, runs: number) {
+  const runsAt = START + HEAD.bytes + requests * REQUEST.bytes;
+  return { requests, runs, runsAt, bytes: runsAt + runs * RUN.bytes };
+}
+
+type Rooms = ReturnType<typeof rooms>;
+
+const FEW = rooms(ENGINE.few_block_requests, ENGINE.few_block_runs);
+const MANY = rooms(ENGINE.block_requests, ENGINE.block_runs);
+
+const roomsOf = ({ byteLength }: DataView): Rooms => (byteLength >= MANY.bytes ? MANY : FEW);
 
 /** True where the record of a call has them: those of the layers behind the first are left out. */
 export function hasBlocks(payload: DataView): boolean {
-  return payload.byteLength >= RUNS + ENGINE.block_runs * RUN.bytes;
+  return payload.byteLength >= FEW.bytes;
 }
 
 /** Blocks one by one; null where a run is none of the cache's. */
@@ -38,9 +50,10 @@ function blockList(
   { blocks }: Pick<LayerCache, "blocks">,
 ): number[] | null {
   const out: number[] = [];
-  for (let i = 0; i < Math.min(runs, ENGINE.block_runs); i++) {
-    const first = payload.getUint32(RUNS + i * RUN.bytes + RUN.offsets.first, true);
-    const count = payload.getUint32(RUNS + i * RUN.bytes + RUN.offsets.count, true);
+  const { runs: most, runsAt } = roomsOf(payload);
+  for (let i = 0; i < Math.min(runs, most); i++) {
+    const first = payload.getUint32(runsAt + i * RUN.bytes + RUN.offsets.first, true);
+    const count = payload.getUint32(runsAt + i * RUN.bytes + RUN.offsets.count, true);
     if (first + count > blocks || out.length + count > held) return null;
     for (let k = 0; k < count; k++) out.push(first + k);
   }
@@ -53,7 +66,7 @@ export function stepBlocks(payload: DataView, cache: Pick<LayerCache, "blocks" |
   const [tokens, requests, held] = [head("tokens"), head("requests"), head("requests_held")];
   if (tokens === 0 || tokens > TOKENS || requests === 0 || requests > tokens || held > requests) return null;
   if (held < requests || head("has_window") !== 0) return { tokens, requests, listed: null };
-  if (requests > ENGINE.block_requests || head("held") > ENGINE.block_steps) return null;
+  if (requests > roomsOf(payload).requests || head("held") > ENGINE.block_steps) return null;
   const blocks = blockList(payload, head("runs"), head("held"), cache);
   if (blocks === null) return null;
   const listed: StepRequest[] = [];

@@ -93,7 +93,7 @@ const realVllm = (home: string, program: string): Case => ({
     });
   },
   stepsOf: (steps) => [ofEach(2, upTo(5)), ...upTo(steps - 1, 5).map((position) => [position, position])],
-  tooMany: 1500,
+  tooMany: 5000,
 });
 
 const CASES: readonly (readonly [string, Case])[] = [
@@ -124,7 +124,7 @@ const CASES: readonly (readonly [string, Case])[] = [
         [10],
         ...upTo(steps - 8).map(() => [0]),
       ],
-      tooMany: 1500,
+      tooMany: 5000,
     },
   ],
   [

@@ -32,6 +32,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const serve = (window = -1, broken = 0, more = 0): Promise<EngineRun> =>
   runEngine([vllm.program, String(window), String(broken), String(more)], { objects: [vllm.library] });
 
+/** What a server of steps of 4 ms makes in 8 s, of which a tracer without a CPU takes nothing. */
+const UNTAKEN_STEPS = 2000;
+
 const decodesOf = ({ steps }: EngineRun) => steps.filter(({ kind }) => kind === "decode");
 const detailOf = ({ detail }: { readonly detail: string | null }): Detail => JSON.parse(detail ?? "{}");
 const cellsOf = ({ kv_row_cells = [] }: Detail): number[] =>
@@ -141,4 +144,23 @@ test("forward passes of torch are not told beside the steps of vLLM in a process
   expect(decode?.filtered).toBe(decode?.seen ?? 0);
   // Two lookups and a token in each of 5 passes; how often it multiplies before those probes rest is no matter.
   expect(decode?.seen).toBeGreaterThanOrEqual(15);
+});
+
+test("the ring holds the steps of 8 s that nobody takes", async () => {
+  const command = [vllm.program, "-1", "0", String(UNTAKEN_STEPS)];
+  const run = await runEngine(command, { objects: [vllm.library], drains: false });
+  expect(run.ledger.filter(({ dropped }) => dropped > 0)).toEqual([]);
+  const said = JSON.parse(run.stdout) as Said;
+  expect(decodesOf(run)).toHaveLength(said.steps.length);
+});
+
+test("a step of more requests than a small record has room for is told as a whole", async () => {
+  for (const wide of [16, 17, 32]) {
+    const run = await runEngine([vllm.program, "-1", "0", "0", String(wide)], { objects: [vllm.library] });
+    const said = JSON.parse(run.stdout) as Said;
+    const last = decodesOf(run).at(-1);
+    expect([last?.n_tokens, last?.n_sequences]).toEqual([wide, wide]);
+    expect(cellsOf(detailOf(last ?? { detail: null }))).toEqual([...(said.steps.at(-1) ?? [])]);
+    expect(run.ledger.filter((row) => !balances(row) || row.dropped > 0)).toEqual([]);
+  }
 });

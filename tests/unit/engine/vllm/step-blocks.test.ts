@@ -14,6 +14,9 @@ const REQUESTS = [
 describe("the blocks of a step", () => {
   test("are those of its requests in their order, also where one list goes on in the next", () => {
     expect(stepOf({ requests: REQUESTS })).toEqual({ tokens: 7, requests: 2, listed: REQUESTS });
+    const small = new DataView(attentionBytes({}, { requests: REQUESTS }, { isSmall: true }).buffer);
+    expect(hasBlocks(small)).toBe(true);
+    expect(stepBlocks(small, CACHE)).toEqual({ tokens: 7, requests: 2, listed: REQUESTS });
   });
 
   test("are left out of the records of all layers but the first", () => {
