@@ -92,10 +92,14 @@ function rateText({ target, engine }: RunReport): string[] {
   return inCalls === null ? [] : [inCalls];
 }
 
+/** A server with a paged cache decodes for others in steps of prompts, and computes a prompt that it put off again: no count of prompts. */
+const promptWords = ({ engine }: RunReport): string =>
+  typeof engine?.block_tokens === "number" ? "in steps of prompts" : "prompt";
+
 export function tokensText(report: RunReport): string | null {
   const { target } = report;
   const parts = [
-    ...countText(target.prompt_tokens, target.prompt_tokens_at_least, "prompt"),
+    ...countText(target.prompt_tokens, target.prompt_tokens_at_least, promptWords(report)),
     ...countText(target.decode_tokens, target.decode_tokens_at_least, "decoded"),
     ...rateText(report),
     ...(isNumber(target.ttft_ms) ? [`first TTFT ${formatNs(target.ttft_ms * 1e6)}`] : []),

@@ -355,6 +355,11 @@ describe("the report on a terminal", () => {
     expect(text).toContain("tokens     >= 64 prompt, >= 331 decoded\n");
   });
 
+  test("calls tokens of a paged cache what they are: in steps of prompts, where others and prompts put off are too", () => {
+    const text = renderRun(demoReport({ engine: { name: "vLLM", block_tokens: 32 } }), plain(80));
+    expect(text).toContain("tokens     64 in steps of prompts, 4213 decoded, 140/s");
+  });
+
   test("says which interval a longer run would halve, in one line below the table", () => {
     const more_time = {
       metric: "read_bytes_per_s",
