@@ -1,15 +1,17 @@
 /** Tokens of a run, counted from the engine's steps as they pass. */
 import { type Batch, type ColumnData, isStringColumn } from "../columnar/batch.ts";
-import { numberAt } from "../columnar/cell.ts";
+import { numberAt, textAt } from "../columnar/cell.ts";
+import { decodedBeside } from "./decoded-beside.ts";
 
 export interface TokenCount {
   /** Looks at a batch of the step table. */
   take(batch: Batch): void;
-  /** Tokens of batches with more than one token of a sequence, and of those that are encoded; null before any. */
+  /** Tokens of sequences of which a batch has more than one or the first, and of batches that are encoded; null before any. */
   readonly prompt_tokens: number | null;
+  /** Tokens that are the next one of a sequence, those beside a prompt in its batch too, as far as the engine tells them. */
   readonly decode_tokens: number;
   /**
-   * Decoded tokens per second of wall time while a process generates, as engines count them: from the end of a prompt,
+   * Decoded tokens of batches without a prompt per second of wall time while a process generates, as engines count them: from the end of a prompt,
    * or the first token where there is none, to the end of the last token behind it; null before two.
    */
   readonly decode_tokens_per_s: number | null;
@@ -70,6 +72,7 @@ function sequencesAt(column: ColumnData | undefined, row: number): number {
 export function createTokenCount(): TokenCount {
   let prompt = 0;
   let decoded = 0;
+  let beside = 0;
   let call_ns = 0;
   let wall_ns = 0;
   /** Where the last token, or the prompt, of each process ended. */
@@ -107,7 +110,9 @@ export function createTokenCount(): TokenCount {
         const [began, ended] = [BigInt(timestamp_ns.data[row] ?? 0), BigInt(end_ns.data[row] ?? 0)];
         // One token of each of several sequences is a decode step too.
         if (encodes || tokens > sequencesAt(n_sequences, row)) {
-          prompt += tokens;
+          const decodes = encodes ? 0 : Math.min(tokens - 1, decodedBeside(textAt(batch.columns.detail, row)));
+          beside += decodes;
+          prompt += tokens - decodes;
           if (ttft_ns === null && tokens <= TRIAL_TOKENS) trialPid = pid;
           ttft_ns ??= ended - began;
           phase = "prefill";
@@ -127,7 +132,7 @@ export function createTokenCount(): TokenCount {
       return prompt > 0 ? prompt : null;
     },
     get decode_tokens() {
-      return decoded;
+      return decoded + beside;
     },
     get decode_tokens_per_s() {
       return decoded > 1 ? decoded / (wall_ns / 1e9) : null;

@@ -92,9 +92,9 @@ function rateText({ target, engine }: RunReport): string[] {
   return inCalls === null ? [] : [inCalls];
 }
 
-/** A server with a paged cache decodes for others in steps of prompts, and computes a prompt that it put off again: no count of prompts. */
+/** A server with a paged cache computes a prompt that it put off again: no count of the tokens that prompts have. */
 const promptWords = ({ engine }: RunReport): string =>
-  typeof engine?.block_tokens === "number" ? "in steps of prompts" : "prompt";
+  typeof engine?.block_tokens === "number" ? "computed for prompts" : "prompt";
 
 export function tokensText(report: RunReport): string | null {
   const { target } = report;

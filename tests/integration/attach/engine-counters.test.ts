@@ -144,3 +144,46 @@ test.skipIf(!launched.ok)(
     }
   },
 );
+
+test.skipIf(!launched.ok)(
+  "tokens of slots that decode beside the prompts of others are decoded, as the server counts them",
+  async () => {
+    if (!launched.ok) return;
+    const model = await ensureDemoModel(join(tmpdir(), "mrm-trace-test-models"), {
+      ...{ params: "1m", type: "q8_0", seed: 1 },
+    });
+    const port = freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const child = Bun.spawn(launched.command(model, port, 2048, { slots: 4 }), {
+      ...{ env: { ...process.env, ...launched.env }, stdout: "ignore", stderr: "ignore" },
+    });
+    try {
+      await answered(`${url}/health`);
+      const args = ["attach", String(child.pid), "--engine-metrics", `${url}/metrics`, "--json"];
+      const tracer = startCli([...args, "--verbose", ...QUICK, "--output", output]);
+      await tracer.said("recording");
+      const client = async (slot: number): Promise<void> => {
+        for (let i = 0; i < REQUESTS; i++) {
+          const prompt = `${slot} ${i} a b c d e f g h`;
+          await answered(`${url}/completion`, {
+            method: "POST",
+            body: JSON.stringify({
+              ...{ prompt, n_predict: TOKENS - 20 * slot, ignore_eos: true, stream: true, cache_prompt: false },
+            }),
+          });
+        }
+      };
+      await Promise.all([0, 1, 2, 3].map(client));
+      tracer.signal("SIGINT");
+      const report = jsonOf(await tracer.ended) as unknown as Report;
+      const generated = REQUESTS * (4 * TOKENS - 20 * (1 + 2 + 3));
+      expect(report.target.engine_counts).toMatchObject({ generated_tokens: generated, why: null });
+      // The first token of an answer comes from the step of its prompt.
+      expect(report.target.decode_tokens).toBe(generated - 4 * REQUESTS);
+      expect(report.target.prompt_tokens).toBe(report.target.engine_counts?.prompt_tokens ?? Number.NaN);
+    } finally {
+      child.kill("SIGTERM");
+      await child.exited;
+    }
+  },
+);

@@ -79,6 +79,27 @@ describe("tokens of a run", () => {
     expect(tokens).toMatchObject({ prompt_tokens: 8, decode_tokens: 4, phase: "decoding" });
   });
 
+  test("are decoded, not of a prompt, where a batch has the next one of some sequences beside the prompts of others", () => {
+    const kv_rows = [
+      [0, 0, 8],
+      [1, 20, 1],
+      [[2, 3], 31, 1],
+      [4, 0, 1],
+    ];
+    const mixed = { ...decode(11, 0, 100), n_sequences: 4, detail: JSON.stringify({ kv_rows }) };
+    const tokens = counted(mixed, decode(1, 100, 110), decode(1, 110, 120));
+    expect(tokens).toMatchObject({ prompt_tokens: 9, decode_tokens: 4 });
+    // What a prompt takes of the time is not theirs.
+    expect(tokens.decode_tokens_per_s).toBeCloseTo(2 / 0.02, 9);
+  });
+
+  test("are of the prompt where nothing tells whose they are", () => {
+    for (const detail of [null, "", "{", "null", '{"kv_rows":7}', '{"kv_rows":[null,[1],[1,"2",1]]}']) {
+      const tokens = counted({ ...decode(11, 0, 100), n_sequences: 4, detail });
+      expect(tokens).toMatchObject({ prompt_tokens: 11, decode_tokens: 0 });
+    }
+  });
+
   test("are told to be unknown where graphs are computed and nothing that decodes is called", () => {
     const graph: Step = { kind: "graph", timestamp_ns: 1n, end_ns: null };
     expect(counted(graph, graph).uncalled_graphs).toBe(2);
