@@ -8,6 +8,8 @@ import { COMMON_VERBS, loadVerb, loadVerbs, VERB_NAMES } from "./commands/verbs.
 import { nearestFlag, switchWithValue, unknownFlag } from "./config/flags.ts";
 import { nearestWord } from "./config/nearest-word.ts";
 import { EXIT_CODES, MrmTraceError } from "./errors.ts";
+import { printedOutput } from "./report/standard-output/printed-output.ts";
+import { unwritten } from "./report/standard-output/unwritten.ts";
 import { forgetLauncher, refuseForeignSettings } from "./runtime.ts";
 import { encodeFailure, toJson } from "./schema/run-json.ts";
 
@@ -25,15 +27,20 @@ function asFailure(error: unknown): MrmTraceError {
   return new MrmTraceError("failure", message, "run again with --debug and report what it prints", { cause: error });
 }
 
-/** Tells a failure; returns the exit code. */
+/** Tells a failure, as JSON too where it was asked for; returns the exit code. */
 async function failed(error: unknown, verbArgs: readonly string[]): Promise<number> {
   const failure = asFailure(error);
   if (verbArgs.includes("--json")) process.stdout.write(`${toJson(encodeFailure(failure, runDirOf(error)))}\n`);
+  await tell(failure);
+  if (verbArgs.includes("--debug")) process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  return failure.exitCode;
+}
+
+/** For people. */
+async function tell(failure: MrmTraceError): Promise<void> {
   const { createConsola } = await import("consola");
   const log = createConsola({ stdout: process.stderr, stderr: process.stderr });
   log.error(`${failure.message}\n  fix: ${failure.hint}`);
-  if (verbArgs.includes("--debug")) process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-  return failure.exitCode;
 }
 
 /** Runs the command line; returns the exit code. */
@@ -144,17 +151,11 @@ function runDirOf(error: unknown): string | null {
   return typeof found === "string" ? found : null;
 }
 
-/** Resolves when the reader has taken what was written, or is gone: a pipe holds 64 KiB, and what waits behind it ends with us. */
-async function written(stream: NodeJS.WriteStream): Promise<void> {
-  await new Promise<void>((resolve) => {
-    // Only the end waits for all of it: an empty write is called back at once.
-    stream.once("error", () => resolve());
-    stream.end(() => resolve());
-  });
-}
-
 forgetLauncher();
 outliveReader(process.stderr);
+const stdout = printedOutput(process.stdout);
 const code = await cli(process.argv.slice(2));
-await written(process.stdout);
-process.exit(code);
+const refusal = await stdout.end();
+const failure = refusal === null ? null : unwritten(refusal);
+if (failure !== null) await tell(failure);
+process.exit(code === EXIT_CODES.ok ? (failure?.exitCode ?? code) : code);

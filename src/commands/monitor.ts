@@ -7,7 +7,7 @@ import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { type MonitorResult, monitor } from "../pipelines/monitor.ts";
 import { reasonOf, watchSignals } from "../record/signals.ts";
 import { createLineFile, type LineFile } from "../report/line-file.ts";
-import { createLinePipe } from "../report/line-pipe.ts";
+import { createLinePipe } from "../report/standard-output/line-pipe.ts";
 import { toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { asUser } from "../target/acting-user.ts";

@@ -1,8 +1,9 @@
 /** Lines for a pipe whose reader may be slow, or gone: none waits for it, and none is lost while it reads on. */
 import { writeSync } from "node:fs";
+import { unwritten } from "./unwritten.ts";
 
 export interface LinePipe {
-  /** Takes a line; false where nobody reads any more. @throws what the system says of another failure */
+  /** Takes a line; false where nobody reads any more. @throws MrmTraceError, where it cannot be written */
   write(line: string): boolean;
   /** Hands over what still waits, until `given up` says that this took too long; true where nothing is left. */
   drain(givenUp: () => boolean): Promise<boolean>;
@@ -26,9 +27,10 @@ export function createLinePipe(fd: number): LinePipe {
         waiting = waiting.subarray(writeSync(fd, waiting));
       }
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === "EPIPE") isGone = true;
-      else if (code !== "EAGAIN") throw error;
+      if ((error as NodeJS.ErrnoException).code === "EAGAIN") return;
+      const failure = unwritten(error);
+      if (failure !== null) throw failure;
+      isGone = true;
     }
   }
 
