@@ -1,6 +1,7 @@
 /** THE schema of a described world: memory and how it is used, for `mrm-trace simulate`. */
 import { z } from "zod";
 import { REGION_TYPES, type RegionType } from "../schema/words.ts";
+import { formatNs } from "../units.ts";
 import { duration, numeric, size, whole } from "./values.ts";
 
 /** A simulated run takes some 40 ms for each of its seconds. */
@@ -9,6 +10,15 @@ const MOST_BYTES = 2 ** 40;
 const LEAST_RUN_S = 1;
 const MOST_STRATA = 16;
 const LONGEST_NS = 86_400e9;
+
+/** Accesses are at whole ns. */
+const ROUNDING_NS = 0.5;
+
+/** So that it is not too much as it is shown, with three digits. */
+function roundedDown(value: number): number {
+  const digit = 10 ** (Math.floor(Math.log10(value)) - 2);
+  return Math.floor(value / digit) * digit;
+}
 
 /** ns; text with its unit, or a number of seconds. */
 const time = z.preprocess((value: number | string) => (typeof value === "number" ? String(value) : value), duration);
@@ -73,8 +83,11 @@ export const worldSchema = z
       if (names.indexOf(names[i] ?? "") !== i) refuse([...place, "name"], "another stratum has this name");
       if (bytes < 8 || bytes > MOST_BYTES) refuse([...place, "bytes"], "8B to 1TiB expected");
       if (period < 20_000 || period > LONGEST_NS) refuse([...place, "period"], "20us to 1d expected");
-      if (spacing !== undefined && (touches - 1) * spacing > period * (1 - uneven)) {
-        refuse([...place, "spacing"], "so many accesses so far apart do not fit into the shortest period");
+      const shortest = period * (1 - uneven);
+      if (spacing !== undefined && (touches - 1) * spacing > shortest + ROUNDING_NS) {
+        const most = formatNs(roundedDown((shortest + ROUNDING_NS) / (touches - 1)));
+        const fitting = `${touches} accesses fit into the shortest period, ${formatNs(shortest)}`;
+        refuse([...place, "spacing"], `${fitting}, if they are at most ${most} apart`);
       }
     });
   });

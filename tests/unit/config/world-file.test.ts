@@ -29,13 +29,32 @@ describe("a file that describes a world", () => {
     expect(read(`run: 5\ntoken: 0.02\nstrata: [{ ${STRATUM} }]`)).toMatchObject({ run: 5e9, token: 20e6 });
   });
 
+  test("may fill the shortest period with its accesses, whatever floats make of it", () => {
+    for (const uneven of [0, 0.1, 0.3, 0.6, 0.7, 0.8, 0.9]) {
+      for (const touches of [2, 4, 11]) {
+        const spacing = (100 * (10 - 10 * uneven)) / 10 / (touches - 1);
+        const words = `touches: ${touches}, spacing: ${spacing}ms, uneven: ${uneven}`;
+        expect(read(`strata: [{ class: weight, bytes: 1MiB, period: 100ms, ${words} }]`).strata).toHaveLength(1);
+      }
+    }
+  });
+
+  test("is told how far apart accesses may be that do not fit, as it can be given", () => {
+    const stratum = (spacing: string): string =>
+      `strata: [{ class: weight, bytes: 1MiB, period: 100ms, uneven: 0.8, touches: 8, spacing: ${spacing} }]`;
+    expect(refusal(stratum("3ms")).message).toContain(
+      "8 accesses fit into the shortest period, 20.0 ms, if they are at most 2.85 ms apart",
+    );
+    expect(read(stratum("2.85ms")).strata[0]?.spacing).toBe(2.85e6);
+  });
+
   test.each([
     ["strata: []", "strata"],
     ["run: 30s", "strata: missing"],
     [`strata: [{ ${STRATUM}, periode: 1s }]`, "did you mean period?"],
     [`strata: [{ ${STRATUM}, writes: 1.5 }]`, "a number from 0 to 1 expected, but received 1.5"],
     [`strata: [{ ${STRATUM}, touches: 1e9 }]`, "a whole number from 1 to 1000 expected"],
-    [`strata: [{ ${STRATUM}, touches: 10, spacing: 1ms }]`, "do not fit into the shortest period"],
+    [`strata: [{ ${STRATUM}, touches: 10, spacing: 1ms }]`, 'at most 777 us apart, but received "1ms"'],
     [`strata: [{ ${STRATUM} }, { ${STRATUM} }]`, "another stratum has this name"],
     [`strata: [{ ${STRATUM}, hot: { share: 0, times: 2 } }]`, "strata[0].hot.share"],
     ["strata: [{ class: wheight, bytes: 1MiB, period: 7ms }]", "one of weight"],
