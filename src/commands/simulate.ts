@@ -17,6 +17,7 @@ const MOST_SIMULATED_S = 20_000;
 
 const simulateSchema = z.object({
   seeds: whole(1, 1000).default(20).describe("how many runs of the world are simulated, each with other draws"),
+  "first-seed": whole(1, 1e9).default(1).describe("seed of the first run: another has fresh draws of the same work"),
   ...runSchema.pick({ json: true, color: true }).shape,
 });
 
@@ -27,7 +28,12 @@ export const simulateCommand = defineCommand({
     ...flagsOf(simulateSchema),
   },
   async run({ args }) {
-    const { seeds, json, color } = parseOptions(simulateSchema, givenOptions(simulateSchema, args));
+    const {
+      seeds,
+      "first-seed": first,
+      json,
+      color,
+    } = parseOptions(simulateSchema, givenOptions(simulateSchema, args));
     const described = readWorldFile(args.world);
     const runS = described.run / 1e9;
     if (seeds * runS > MOST_SIMULATED_S) {
@@ -40,7 +46,7 @@ export const simulateCommand = defineCommand({
     // Loaded on use: every command has the same entry point.
     const { simulate } = await import("../simulate/simulate.ts");
     const progress = createProgress(process.stderr);
-    const simulation = simulate(described, seeds, tellShare(progress, "simulating"));
+    const simulation = simulate(described, { seeds, first }, tellShare(progress, "simulating"));
     progress.clear();
     const terminal = terminalOf(process.stdout, color, process.env);
     process.stdout.write(json ? `${toJson(simulation)}\n` : renderSimulation(simulation, terminal));

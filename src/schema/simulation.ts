@@ -26,7 +26,9 @@ const simulatedFigure = z
       .describe(
         "median over the runs, `lo` to `hi` where the definition leaves it open; an end of null is longer than the run; null: none",
       ),
-    value: end.describe("median over the runs with a value, as are lo, hi and half_width_pct"),
+    value: end.describe(
+      "median over the runs with a value, as are the ends of its interval, lo and hi, and half_width_pct",
+    ),
     lo: end,
     hi: end,
     half_width_pct: end.describe("half of the interval, in percent of the truth"),
@@ -34,7 +36,10 @@ const simulatedFigure = z
     bound_lo: end.describe("median over the runs with a bound, as is bound_hi"),
     bound_hi: end,
     right: count.describe("of the runs with a bound, those whose bound is true"),
-    why: z.string().nullable().describe("the most frequent reason of the runs without a value"),
+    why: z
+      .string()
+      .nullable()
+      .describe("the most frequent reason of the runs without a value, with the numbers of one of them"),
   })
   .readonly();
 export type SimulatedFigure = z.output<typeof simulatedFigure>;
@@ -43,7 +48,8 @@ export const simulationSchema = z
   .object({
     schema_version: z.string(),
     world: z.string(),
-    seeds: count,
+    seeds: count.describe("runs, each of another seed"),
+    first_seed: count.describe("seed of the first run; each of the others has the next"),
     run_s: z.number(),
     budget_pct: z.number(),
     figures: z.array(simulatedFigure).readonly(),

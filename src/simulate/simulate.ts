@@ -2,7 +2,7 @@
 import type { DescribedWorld } from "../config/world-schema.ts";
 import type { SimulatedFigure, Simulation } from "../schema/simulation.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
-import { type CoverageRow, coverageOf } from "./coverage.ts";
+import { type CoverageRow, coverageOf, type Runs } from "./coverage.ts";
 import { describedWorld } from "./described-world.ts";
 
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
@@ -31,13 +31,13 @@ function figureOf(row: CoverageRow): SimulatedFigure {
 }
 
 /**
- * Runs the world with the seeds 1 to `seeds`.
+ * Runs the world with `seeds` seeds, from `first` on.
  * @param onShare told after each run how much is done
  * @throws MrmTraceError usage, when it has more accesses than can be kept
  */
 export function simulate(
   described: DescribedWorld,
-  seeds: number,
+  { seeds, first = 1 }: Pick<Runs, "seeds" | "first">,
   onShare: (share: number) => void = () => {},
 ): Simulation {
   const { name, run, budget, trap, retarget } = described;
@@ -46,9 +46,10 @@ export function simulate(
     schema_version: JSON_SCHEMA_VERSION,
     world: name,
     seeds,
+    first_seed: first,
     run_s: run / 1e9,
     budget_pct: budget,
-    figures: coverageOf(describedWorld(described), { seeds }, policy, (done) => onShare(done / seeds))
+    figures: coverageOf(describedWorld(described), { seeds, first }, policy, (done) => onShare(done / seeds))
       // The whole run is told once: as if no step were known.
       .filter(({ phase, step }) => phase !== "generation" || step !== "all")
       .map(figureOf),

@@ -10,7 +10,7 @@ import { simulate } from "../../../src/simulate/simulate.ts";
 
 const EXAMPLE = new URL("../../../config/world.yaml", import.meta.url).pathname;
 const described = readWorldFile(EXAMPLE);
-const simulation = simulate({ ...described, run: 10e9 }, 3);
+const simulation = simulate({ ...described, run: 10e9 }, { seeds: 3 });
 const figureOf = (region_type: string, metric: string, step = "all") =>
   simulation.figures.find(
     (figure) => figure.region_type === region_type && figure.metric === metric && figure.step === step,
@@ -55,7 +55,7 @@ describe("simulate", () => {
 
   test("tells nothing per token where no token is described", () => {
     const world = worldSchema.parse({ run: "1s", strata: [{ class: "weight", bytes: "1MiB", period: "5ms" }] });
-    expect(new Set(simulate(world, 1).figures.map(({ step }) => step))).toEqual(new Set(["all"]));
+    expect(new Set(simulate(world, { seeds: 1 }).figures.map(({ step }) => step))).toEqual(new Set(["all"]));
   });
 
   test("prints one JSON object of its schema, and a table that fits", async () => {
@@ -68,10 +68,21 @@ describe("simulate", () => {
     for (const { metric } of simulation.figures) expect(text).toContain(`  ${metric}`);
   });
 
+  test("draws others from another first seed on", () => {
+    const small = worldSchema.parse({ run: "2s", strata: [{ class: "weight", bytes: "1MiB", period: "5ms" }] });
+    const first = simulate(small, { seeds: 1 });
+    const second = simulate(small, { seeds: 1, first: 2 });
+    expect([first.first_seed, second.first_seed, second.seeds]).toEqual([1, 2, 1]);
+    expect(second.figures).not.toEqual(first.figures);
+    const both = simulate(small, { seeds: 2 }).figures;
+    for (const [i, { metric, held }] of both.entries())
+      expect([metric, held]).toEqual([metric, (first.figures[i]?.held ?? 0) + (second.figures[i]?.held ?? 0)]);
+  });
+
   test("gives the same for the same description, and other costs give another", () => {
     const small = worldSchema.parse({ run: "2s", strata: [{ class: "weight", bytes: "1MiB", period: "5ms" }] });
-    expect(simulate(small, 1)).toEqual(simulate(small, 1));
-    const dear = simulate({ ...small, trap: 100_000, retarget: 1e6 }, 1);
-    expect(dear.figures).not.toEqual(simulate(small, 1).figures);
+    expect(simulate(small, { seeds: 1 })).toEqual(simulate(small, { seeds: 1 }));
+    const dear = simulate({ ...small, trap: 100_000, retarget: 1e6 }, { seeds: 1 });
+    expect(dear.figures).not.toEqual(simulate(small, { seeds: 1 }).figures);
   });
 });
