@@ -167,6 +167,11 @@ export function formatCounted(count: number, one: string): string {
   return `${formatCount(count)} ${one}${count === 1 ? "" : one.endsWith("s") ? "es" : "s"}`;
 }
 
+/** The text with a sign for each of its numbers: the same for texts that differ in their figures only. */
+export function withoutNumbers(text: string): string {
+  return text.replace(/\d+(?:\.\d+)?/g, "#");
+}
+
 function parseWithUnit(text: string, units: Readonly<Record<string, number>>, what: string, example: string): number {
   const match = /^\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*(?:\/[a-zA-Z]+)?)\s*$/.exec(text);
   const factor = match ? units[(match[2] ?? "").toLowerCase()] : undefined;

@@ -6,6 +6,7 @@ import { duration, numeric, size, whole } from "./values.ts";
 
 /** A simulated run takes some 40 ms for each of its seconds. */
 export const MOST_RUN_S = 600;
+export const MOST_BUDGET_PCT = 50;
 const MOST_BYTES = 2 ** 40;
 const LEAST_RUN_S = 1;
 const MOST_STRATA = 16;
@@ -53,7 +54,9 @@ export const worldSchema = z
   .strictObject({
     name: z.string().trim().min(1).max(200).default("described world").describe("what it is"),
     run: time.default(30e9).describe(`how long it is traced, from ${LEAST_RUN_S}s to ${MOST_RUN_S}s`),
-    budget: numeric(z.number().min(0.01).max(50)).default(1).describe("as --budget, in percent of each CPU"),
+    budget: numeric(z.number().min(0.01).max(MOST_BUDGET_PCT))
+      .default(1)
+      .describe("as --budget, in percent of each CPU"),
     trap: time.default(16_000).describe("what one trap costs, as doctor measures it"),
     retarget: time.default(60_000).describe("what arming and ending a watch costs, as doctor measures it"),
     token: time

@@ -1,13 +1,12 @@
 /** What `simulate` prints for people. */
 import type { SimulatedFigure, Simulation } from "../schema/simulation.ts";
-import { formatCount, formatCounted, formatIn, formatNs } from "../units.ts";
+import { formatCount, formatCounted, formatIn, formatNs, withoutNumbers } from "../units.ts";
 import { scaleOf } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
+import { answerOf, simulationNotes } from "./simulation-notes.ts";
 import { type Line, render, type Terminal, wrap } from "./terminal.ts";
 
-const COLUMNS = ["truth", "says", "+-", "ok/bound/none", "true"];
-
-const share = (part: number, all: number): string => String(Math.round((100 * part) / all));
+const COLUMNS = ["truth", "says", "+-", "value/bound/none", "true"];
 
 function textOf(value: number, unit: string): string {
   const scale = scaleOf(unit, value);
@@ -25,15 +24,16 @@ function truthText({ truth, unit }: SimulatedFigure, runNs: number): string {
 
 /** What most of the runs said: a value, a bound or nothing. */
 function saysText(figure: SimulatedFigure, reasonOf: (why: string) => number): Line {
-  const { ok, bound, refused, value, lo, hi, bound_lo, bound_hi, unit, why } = figure;
+  const { truth, value, lo, hi, bound_lo, bound_hi, unit, ok, why } = figure;
+  const answer = answerOf(figure);
   const reason: Line = why === null || ok === figure.runs ? [] : [{ text: ` (${reasonOf(why)})`, ink: "dim" }];
-  if (ok >= bound && ok >= refused && value !== null) {
+  if (answer === "value" && value !== null) {
     const scale = scaleOf(unit, value);
     const end = (x: number | null): string => (x === null ? "?" : formatIn(x, scale));
     const interval = ` [${end(lo)}, ${end(hi)}]`;
     return [{ text: formatIn(value, scale) + scale.unit, ink: "bold" }, { text: interval, ink: "dim" }, ...reason];
   }
-  if (bound < refused) return [{ text: "refused", ink: "dim" }, ...reason];
+  if (answer !== "bound") return [{ text: truth === null ? "nothing to tell" : "refused", ink: "dim" }, ...reason];
   const isLower = bound_lo !== null && (bound_lo > 0 || bound_hi === null);
   const lower = isLower ? [`≥ ${textOf(bound_lo, unit)}`] : [];
   const upper = bound_hi === null ? [] : [`≤ ${textOf(bound_hi, unit)}`];
@@ -41,13 +41,12 @@ function saysText(figure: SimulatedFigure, reasonOf: (why: string) => number): L
 }
 
 function rowOf(figure: SimulatedFigure, runNs: number, reasonOf: (why: string) => number): GridRow {
-  const { metric, step, runs, ok, bound, refused, held, right, half_width_pct } = figure;
+  const { metric, step, ok, bound, refused, held, right, half_width_pct } = figure;
   const within = step === "all" || metric.endsWith("_per_token") ? "" : `, ${step}`;
-  const answers = ok + bound;
   const cells = [
     half_width_pct === null ? "" : `${formatCount(half_width_pct)} %`,
-    [ok, bound, refused].map((part) => share(part, runs)).join("/"),
-    answers === 0 ? "" : `${share(held + right, answers)} %`,
+    `${ok}/${bound}/${refused}`,
+    ok + bound === 0 ? "" : `${ok === 0 ? "-" : held}/${bound === 0 ? "-" : right}`,
   ];
   return {
     label: `  ${metric}${within}`,
@@ -55,33 +54,31 @@ function rowOf(figure: SimulatedFigure, runNs: number, reasonOf: (why: string) =
   };
 }
 
-const HOW =
-  "truth: by definition, from every access. says: what most of the runs said, as medians with the 95 % interval. +-: half of the " +
-  "interval, in percent of the truth. ok/bound/none: percent of the runs. true: of the intervals and bounds, those that hold the truth.";
-
 /** The figures as text, class by class; every line fits into the terminal. */
 export function renderSimulation(simulation: Simulation, terminal: Terminal): string {
   const { width, unicode } = terminal;
-  const reasons: string[] = [];
+  // Of reasons that differ in their numbers only, the first stands for all.
+  const reasons = new Map<string, string>();
   const reasonOf = (why: string): number => {
-    if (!reasons.includes(why)) reasons.push(why);
-    return reasons.indexOf(why) + 1;
+    const alike = withoutNumbers(why);
+    if (!reasons.has(alike)) reasons.set(alike, why);
+    return [...reasons.keys()].indexOf(alike) + 1;
   };
   const classes = Map.groupBy(simulation.figures, ({ region_type }) => region_type);
   const rows = [...classes].flatMap(([name, figures]): GridRow[] => [
     { label: name, heading: true, cells: [] },
     ...figures.map((figure) => rowOf(figure, 1e9 * simulation.run_s, reasonOf)),
   ]);
-  const { world, seeds, run_s, budget_pct } = simulation;
-  const runs = `${formatCounted(seeds, "run")} of ${formatNs(run_s * 1e9)}, budget ${formatCount(budget_pct)} %`;
+  const { world, seeds, first_seed, run_s, budget_pct } = simulation;
+  const drawn = seeds === 1 ? `seed ${first_seed}` : `seeds ${first_seed} to ${first_seed + seeds - 1}`;
+  const runs = `${formatCounted(seeds, "run")} of ${formatNs(run_s * 1e9)}, budget ${formatCount(budget_pct)} %, ${drawn}`;
   const lines: Line[] = [
     [{ text: world, ink: "bold" }],
-    [{ text: runs }],
+    ...wrap(runs, width).map((text): Line => [{ text }]),
     [],
     ...grid(COLUMNS, rows, width, unicode ? "─" : "-"),
     [],
-    ...wrap(HOW, width).map((text): Line => [{ text, ink: "dim" }]),
-    ...reasons.flatMap((why, i) => wrap(`(${i + 1}) ${why}`, width).map((text): Line => [{ text }])),
+    ...simulationNotes(simulation, [...reasons.values()], width),
   ];
   return render(lines, terminal);
 }

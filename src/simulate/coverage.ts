@@ -8,6 +8,7 @@ import { passGapNs } from "../analyse/watched/passes.ts";
 import { collectAround } from "../columnar/collect-after.ts";
 import type { RegionType } from "../schema/words.ts";
 import { seededRandom } from "../statistics/prng.ts";
+import { withoutNumbers } from "../units.ts";
 import { type Truth, truthOf, truthOfSteps, truthWithin } from "./reference.ts";
 import { tryWorld } from "./trial.ts";
 import { type Policy, USUAL_POLICY, type World, type WorldKind } from "./world.ts";
@@ -41,7 +42,7 @@ export interface CoverageRow {
   /** Medians over the runs that said ok, and over those that gave a bound. */
   readonly medians: Ends & { readonly value: number | null };
   readonly bounds: Ends;
-  /** The reason that most of the runs gave that did not say ok. */
+  /** The reason that most of the runs gave that did not say ok, with the numbers of one of them. */
   readonly why: string | null;
 }
 
@@ -69,10 +70,13 @@ const median = (values: readonly number[]): number | null =>
 const medianOf = (rows: readonly MetricRow[], end: "value" | "lo" | "hi"): number | null =>
   median(rows.flatMap((row) => row[end] ?? []));
 
+/** The first of those that are alike but for their numbers, which are each run's own. */
 function mostFrequent(texts: readonly (string | null)[]): string | null {
-  const counts = new Map<string, number>();
-  for (const text of texts) if (text !== null) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
+  const alike = Map.groupBy(
+    texts.flatMap((text) => text ?? []),
+    withoutNumbers,
+  );
+  return [...alike.values()].sort((a, b) => b.length - a.length)[0]?.[0] ?? null;
 }
 
 /** Holds a figure against what is true. */
