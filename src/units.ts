@@ -29,6 +29,9 @@ const SIZE_BYTES: Readonly<Record<string, number>> = {
   t: 2 ** 40,
   tb: 1e12,
   tib: 2 ** 40,
+  p: 2 ** 50,
+  pb: 1e15,
+  pib: 2 ** 50,
 };
 const BYTES_PER_S = Object.fromEntries(Object.entries(SIZE_BYTES).map(([unit, bytes]) => [`${unit}/s`, bytes]));
 const ENERGY_PJ_PER_BYTE: Readonly<Record<string, number>> = {

@@ -20,9 +20,13 @@ export interface ConfigProblem extends Position {
 
 const MOST_RECEIVED = 60;
 
+/** Numbers that JSON has no word for, as YAML writes them. */
+const yamlNumber = (value: number): string => (Number.isNaN(value) ? ".nan" : value > 0 ? ".inf" : "-.inf");
+
 /** A value as it is quoted in a message. */
 export function receivedText(value: unknown): string | null {
   if (value === undefined) return null;
+  if (typeof value === "number" && !Number.isFinite(value)) return yamlNumber(value);
   let text: string;
   try {
     text = JSON.stringify(value) ?? String(value);
@@ -103,8 +107,18 @@ const KINDS: Readonly<Record<string, string>> = {
   string: "text",
 };
 
+/** How long a list or text may be, or how large a number. */
+function lengthText(which: "at least" | "at most", limit: number, origin: string): string {
+  const noun = { array: "item", string: "character" }[origin];
+  return `${which} ${limit}${noun === undefined ? "" : ` ${noun}${limit === 1 ? "" : "s"}`}`;
+}
+
 /** What an issue asks for, where the library says it in its own words; null where a check of ours says it. */
 function kindOf(issue: z.core.$ZodIssue): string | null {
+  if (issue.code === "too_small" && /^Too small: /.test(issue.message))
+    return lengthText("at least", Number(issue.minimum), issue.origin);
+  if (issue.code === "too_big" && /^Too big: /.test(issue.message))
+    return lengthText("at most", Number(issue.maximum), issue.origin);
   if (!issue.message.startsWith("Invalid ")) return null;
   if (issue.code === "invalid_type") return KINDS[issue.expected] ?? "another kind of value";
   return issue.code === "invalid_value" ? `one of ${issue.values.join(", ")}` : null;

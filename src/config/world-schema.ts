@@ -12,6 +12,15 @@ const LEAST_RUN_S = 1;
 const MOST_STRATA = 16;
 const LONGEST_NS = 86_400e9;
 
+const WORD_BYTES = 8;
+/** Less than this share of the bytes may be missing in a world. */
+const MOST_CUT = 0.01;
+
+function wordsAround(bytes: number): string {
+  const least = Math.floor(bytes / WORD_BYTES) * WORD_BYTES;
+  return `${least} or ${least + WORD_BYTES}`;
+}
+
 /** Accesses are at whole ns. */
 const ROUNDING_NS = 0.5;
 
@@ -22,7 +31,7 @@ function roundedDown(value: number): number {
 }
 
 /** ns; text with its unit, or a number of seconds. */
-const time = z.preprocess((value: number | string) => (typeof value === "number" ? String(value) : value), duration);
+const time = z.preprocess((value: number | string) => (typeof value === "number" ? value * 1e9 : value), duration);
 
 const CLASSES = Object.keys(REGION_TYPES) as [RegionType, ...RegionType[]];
 
@@ -34,7 +43,7 @@ const hotSchema = z.strictObject({
 const stratumSchema = z.strictObject({
   name: z.string().trim().min(1).max(100).optional().describe("what the tracer would call it, such as weight/q8_0"),
   class: z.enum(CLASSES).describe("what the bytes are for"),
-  bytes: size.describe("how large it is, such as 110MiB"),
+  bytes: size.describe("how large it is, such as 110MiB; to 1 %, as all of it repeats some words of 8 bytes"),
   period: time.describe("how often a word is used: once in this time"),
   uneven: numeric(z.number().min(0).max(0.9))
     .default(0)
@@ -85,6 +94,8 @@ export const worldSchema = z
       const place = ["strata", i];
       if (names.indexOf(names[i] ?? "") !== i) refuse([...place, "name"], "another stratum has this name");
       if (bytes < 8 || bytes > MOST_BYTES) refuse([...place, "bytes"], "8B to 1TiB expected");
+      else if (bytes % WORD_BYTES > MOST_CUT * bytes)
+        refuse([...place, "bytes"], `whole words of 8 bytes expected, such as ${wordsAround(bytes)} B`);
       if (period < 20_000 || period > LONGEST_NS) refuse([...place, "period"], "20us to 1d expected");
       const shortest = period * (1 - uneven);
       if (spacing !== undefined && (touches - 1) * spacing > shortest + ROUNDING_NS) {

@@ -46,10 +46,11 @@ const CONFIGURATION: Wanted = {
 export function readYamlText(path: string, { noun, hint }: Wanted = CONFIGURATION): string {
   let bytes: Uint8Array;
   try {
+    if (path === "-") throw new Error("standard input is not read: save it as a file first");
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const status = fstatSync(fd);
-      if (!status.isFile()) throw new Error("not a regular file");
+      if (!status.isFile()) throw new Error("not a regular file, as a pipe is none: save it as a file first");
       if (status.size > MOST_BYTES) throw new Error(`larger than ${MOST_BYTES} bytes: ${status.size}`);
       bytes = readFileSync(fd);
     } finally {
@@ -75,6 +76,16 @@ function decoded(bytes: Uint8Array): string | null {
   }
 }
 
+/** What the parser says in words that only its authors know. */
+const NO_COLON = "a key needs a colon behind it, on the same line";
+const IN_PLAIN_WORDS: Readonly<Record<string, string>> = {
+  "Nested mappings are not allowed in compact mappings": 'text with a colon in it needs quotes, such as "a: b"',
+  "Source contains multiple documents; please use YAML.parseAllDocuments()":
+    "one document expected, but --- begins another",
+  "Implicit keys need to be on a single line": NO_COLON,
+  "Implicit map keys need to be followed by map values": NO_COLON,
+};
+
 /** Parses text; never throws for what it holds. */
 export function parseYaml(text: string): YamlFile {
   const lines = new LineCounter();
@@ -96,7 +107,8 @@ export function parseYaml(text: string): YamlFile {
     });
     for (const { pos, message } of document.errors) {
       if (message.startsWith("Maximum call stack")) throw new RangeError(message);
-      const problem = { ...positionAt(pos[0]), message: message.split("\n")[0] ?? message, received: null };
+      const line = message.split("\n")[0] ?? message;
+      const problem = { ...positionAt(pos[0]), message: IN_PLAIN_WORDS[line] ?? line, received: null };
       const isNew = problems.at(-1)?.line !== problem.line || problems.at(-1)?.message !== problem.message;
       if (isNew && problems.length < MOST_PROBLEMS) problems.push(problem);
     }

@@ -79,7 +79,7 @@ describe("a hostile file ends soon, with one problem", () => {
     ["a hundred thousand brackets", "[".repeat(100_000), "nested too deeply"],
     ["a text", "just words", "a mapping of keys to values expected"],
     ["a list", "- 1\n- 2", "a mapping of keys to values expected"],
-    ["two documents", "run: {}\n---\nrun: {}\n", "multiple documents"],
+    ["two documents", "run: {}\n---\nrun: {}\n", "one document expected, but --- begins another"],
     ["a tab", "run:\n\tbudget: 1\n", "Tabs"],
   ];
   test.each(hostile)("%s", (_, text, message) => {
@@ -151,7 +151,7 @@ describe("options take units and types as on the command line", () => {
     ["run: [1]", "a mapping of keys to values expected"],
     ["demo: {params: 7b}", "one of 1m, 15m, 110m, 1.1b expected"],
     ["sweep: {repetitions: 1.5}\nmodels: 1", "a whole number from 1 to 10000 expected, but received 1.5"],
-    ["sweep: {context_lengths: []}", "Too small"],
+    ["sweep: {context_lengths: []}", "at least 1 item expected"],
     ["sweep: {batch_sizes: [65]}", "a whole number from 1 to 64 expected, but received 65"],
     ["sweep: {batch_sizes: [~]}", "missing"],
   ];

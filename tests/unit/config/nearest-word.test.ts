@@ -12,6 +12,8 @@ test("the nearest word is the one with the fewest letters changed", () => {
 test("no word is near to one that shares too little with all", () => {
   expect(nearestWord("telemetry", WORDS)).toBeNull();
   expect(nearestWord("xyz", WORDS)).toBeNull();
+  // Two of three letters are others.
+  expect(nearestWord("foo", ["hot", "run"])).toBeNull();
   expect(nearestWord("", WORDS)).toBeNull();
   expect(nearestWord("run", [])).toBeNull();
 });

@@ -49,7 +49,7 @@ describe("a file that describes a world", () => {
   });
 
   test.each([
-    ["strata: []", "strata"],
+    ["strata: []", "strata: at least 1 item expected, but received []"],
     ["run: 30s", "strata: missing"],
     [`strata: [{ ${STRATUM}, periode: 1s }]`, "did you mean period?"],
     [`strata: [{ ${STRATUM}, writes: 1.5 }]`, "a number from 0 to 1 expected, but received 1.5"],
@@ -58,15 +58,28 @@ describe("a file that describes a world", () => {
     [`strata: [{ ${STRATUM} }, { ${STRATUM} }]`, "another stratum has this name"],
     [`strata: [{ ${STRATUM}, hot: { share: 0, times: 2 } }]`, "strata[0].hot.share"],
     ["strata: [{ class: wheight, bytes: 1MiB, period: 7ms }]", "one of weight"],
-    ["strata: [{ class: weight, bytes: 1PB, period: 7ms }]", "a size with its unit"],
+    ["strata: [{ class: weight, bytes: 1PiB, period: 7ms }]", '8B to 1TiB expected, but received "1PiB"'],
+    ["strata: [{ class: weight, bytes: 1XB, period: 7ms }]", "a size with its unit"],
+    ["strata: [{ class: weight, bytes: 1e30, period: 7ms }]", "8B to 1TiB expected"],
+    ["strata: [{ class: weight, bytes: 12B, period: 7ms }]", "whole words of 8 bytes expected, such as 8 or 16 B"],
     ["strata: [{ class: weight, bytes: 9999TB, period: 7ms }]", "8B to 1TiB expected"],
-    ["strata: [{ class: weight, bytes: 1MiB, period: .inf }]", "strata[0].period"],
-    ["strata: [{ class: weight, bytes: 1MiB, period: -5 }]", "strata[0].period"],
+    ["strata: [{ class: weight, bytes: 1MiB, period: .inf }]", "but received .inf"],
+    ["strata: [{ class: weight, bytes: .nan, period: 7ms }]", "but received .nan"],
+    ["strata: [{ class: weight, bytes: 1MiB, period: -5 }]", "more than 0 expected, but received -5"],
     [`run: 2h\nstrata: [{ ${STRATUM} }]`, "1s to 600s expected"],
+    [`run: 1e30\nstrata: [{ ${STRATUM} }]`, "1s to 600s expected, but received 1e+30"],
+    [`run: .nan\nstrata: [{ ${STRATUM} }]`, "but received .nan"],
+    [`name: ${"x".repeat(201)}\nstrata: [{ ${STRATUM} }]`, "at most 200 characters expected"],
+    [`name: ""\nstrata: [{ ${STRATUM} }]`, "at least 1 character expected"],
+    [`name: a model: small\nstrata: [{ ${STRATUM} }]`, 'text with a colon in it needs quotes, such as "a: b"'],
+    [`name: a\n---\nname: b`, "world.yaml:2:1: one document expected, but --- begins another"],
+    [`name: a\nrun\nstrata: [{ ${STRATUM} }]`, "a key needs a colon behind it, on the same line"],
+    [`foo: 2\nstrata: [{ ${STRATUM} }]`, "foo: unknown key, but received 2; one of name, run"],
+    [`strata: [{ ${STRATUM}, foo: 1 }]`, "foo: unknown key, but received 1; one of name, class"],
     [`busy: 2s\nstrata: [{ ${STRATUM} }]`, "idle: expected beside busy"],
     [`idle: 2s\nstrata: [{ ${STRATUM} }]`, "busy: expected beside idle"],
     [`budget: 0\nstrata: [{ ${STRATUM} }]`, "a number from 0.01 to 50"],
-    [`strata: [${`{ ${STRATUM} }, `.repeat(17)}]`, "strata"],
+    [`strata: [${`{ ${STRATUM} }, `.repeat(17)}]`, "at most 16 items expected"],
     ["[1, 2]", "a mapping of keys to values expected"],
     ["a: [", "world.yaml:1:"],
     ["", "is empty"],
@@ -89,6 +102,8 @@ describe("a file that describes a world", () => {
     expect(refusal(`strata: ${"[".repeat(50_000)}`).code).toBe("usage");
     expect(refusal("x".repeat(2 ** 20 + 1)).message).toContain("larger than");
     expect(() => readWorldFile(folder)).toThrow(/cannot be read as a described world: not a regular file/);
+    expect(() => readWorldFile("/dev/null")).toThrow(/not a regular file, as a pipe is none: save it as a file first/);
+    expect(() => readWorldFile("-")).toThrow(/standard input is not read: save it as a file first/);
     expect(() => readWorldFile(join(folder, "none.yaml"))).toThrow(/no such file or directory/);
   });
 });
