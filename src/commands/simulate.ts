@@ -34,7 +34,7 @@ export const simulateCommand = defineCommand({
       json,
       color,
     } = parseOptions(simulateSchema, givenOptions(simulateSchema, args));
-    const described = readWorldFile(args.world);
+    const { described, refuse } = readWorldFile(args.world);
     const runS = described.run / 1e9;
     if (seeds * runS > MOST_SIMULATED_S) {
       throw new MrmTraceError(
@@ -46,7 +46,7 @@ export const simulateCommand = defineCommand({
     // Loaded on use: every command has the same entry point.
     const { simulate } = await import("../simulate/simulate.ts");
     const progress = createProgress(process.stderr);
-    const simulation = simulate(described, { seeds, first }, tellShare(progress, "simulating"));
+    const simulation = simulate(described, { seeds, first }, { onShare: tellShare(progress, "simulating"), refuse });
     progress.clear();
     const terminal = terminalOf(process.stdout, color, process.env);
     process.stdout.write(json ? `${toJson(simulation)}\n` : renderSimulation(simulation, terminal));

@@ -14,7 +14,7 @@ const LONGEST_NS = 86_400e9;
 
 const WORD_BYTES = 8;
 /** Less than this share of the bytes may be missing in a world. */
-const MOST_CUT = 0.01;
+export const MOST_CUT = 0.01;
 
 function wordsAround(bytes: number): string {
   const least = Math.floor(bytes / WORD_BYTES) * WORD_BYTES;

@@ -1,12 +1,18 @@
 /** A world as a file describes it: each run of it is another, drawn from the same description. */
 
 import type { StepSample } from "../analyse/input/input.ts";
-import { type DescribedStratum, type DescribedWorld, nameOfStratum, unevenOf } from "../config/world-schema.ts";
+import {
+  type DescribedStratum,
+  type DescribedWorld,
+  MOST_CUT,
+  nameOfStratum,
+  unevenOf,
+} from "../config/world-schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { OP } from "../schema/operation.ts";
 import { normalDraw } from "../statistics/normal.ts";
 import type { Random } from "../statistics/prng.ts";
-import { formatCount } from "../units.ts";
+import { formatCount, formatCounted } from "../units.ts";
 import type { WordTrace, World, WorldKind, WorldStratum } from "./world.ts";
 
 /** Words of a stratum that differ, fewer where they are used often; all of its bytes repeat them. */
@@ -72,13 +78,28 @@ function differingWords({ bytes, period, touches, hot, sigma }: DescribedStratum
   // The mean of a lognormal number is exp(sigma^2 / 2) times its median.
   const heat = (hot === undefined ? 1 : 1 + hot.share * (hot.times - 1)) * Math.exp(sigma ** 2 / 2);
   const fitting = Math.floor((most * period) / (touches * runNs * heat));
-  return Math.min(Math.floor(bytes / 8), wanted, Math.max(least, fitting));
+  const all = Math.floor(bytes / 8);
+  const count = Math.min(all, wanted, Math.max(least, fitting));
+  // Fewer words that stand in the memory once more, where too much of it would hold no whole series of them.
+  return all % count <= MOST_CUT * all ? count : Math.floor(all / Math.ceil(all / count));
+}
+
+/** The error for a stratum that cannot be had. @param stratum its number, from 0 */
+export type Refuse = (stratum: number, message: string, hint: string) => MrmTraceError;
+
+const refusal: Refuse = (_, message, hint) => new MrmTraceError("usage", message, hint);
+
+function tooMany(name: string, accesses: number, words: number, strata: number): string {
+  const most = MOST_ACCESSES / strata;
+  const kept = strata === 1 ? "so many are" : `${formatCount(MOST_ACCESSES)} are`;
+  const each = strata === 1 ? "" : `, as many of each of ${strata} strata`;
+  return `stratum ${name} would have ${formatCount(accesses)} accesses to ${formatCounted(words, "word")}, more than ${formatCount(most)}: ${kept} kept in memory${each}`;
 }
 
 interface Shape {
   readonly runNs: number;
-  /** Accesses that there is memory for. */
-  readonly most: number;
+  /** How many strata share the memory for accesses. */
+  readonly strata: number;
   readonly uneven: number;
   /** The tokens that it goes by; null where it has periods of its own. */
   readonly tokens: readonly Period[] | null;
@@ -86,11 +107,13 @@ interface Shape {
 
 function stratumOf(
   described: DescribedStratum,
-  { runNs, most, uneven, tokens }: Shape,
+  { runNs, strata, uneven, tokens }: Shape,
   isBusy: IsBusy,
   random: Random,
+  refuse: (message: string, hint: string) => MrmTraceError,
 ): WorldStratum {
   const { class: region_type, bytes, period, touches, hot, sigma } = described;
+  const most = MOST_ACCESSES / strata;
   const count = differingWords(described, runNs, most);
   const hotCount = hot === undefined ? 0 : Math.round(hot.share * count);
   const periods = Array.from({ length: count }, (_, i) => {
@@ -101,10 +124,9 @@ function stratumOf(
   const accesses = periods.reduce((sum, each) => sum + (touches * runNs) / each, 0);
   // The mean was kept to; single words that are used far more often may go beyond.
   if (accesses > MOST_BEYOND * most) {
-    throw new MrmTraceError(
-      "usage",
-      `stratum ${nameOfStratum(described)} would have ${formatCount(accesses)} accesses to ${count} words, more than ${formatCount(most)}`,
-      "make its period longer, the run shorter, or hot.times or sigma smaller",
+    throw refuse(
+      tooMany(nameOfStratum(described), accesses, count, strata),
+      "make its period longer, its touches fewer, hot.times or sigma smaller, the run shorter, or describe fewer strata",
     );
   }
   const together = tokens ?? periodsOf(period, uneven, runNs, isBusy, random);
@@ -119,8 +141,11 @@ function stratumOf(
   return { stratum: nameOfStratum(described), region_type, words, repeats: Math.floor(bytes / 8 / count) };
 }
 
-/** @throws MrmTraceError usage, when a world is made of it that has too many accesses */
-export function describedWorld(described: DescribedWorld): WorldKind {
+/**
+ * @param refuse the error for a stratum with too many accesses
+ * @throws MrmTraceError usage, when a world is made of it that has too many accesses
+ */
+export function describedWorld(described: DescribedWorld, refuse: Refuse = refusal): WorldKind {
   const { name, run, token, busy, idle, strata } = described;
   return {
     name,
@@ -128,7 +153,6 @@ export function describedWorld(described: DescribedWorld): WorldKind {
       const cycle = (busy ?? 0) + (idle ?? 0);
       const phase = random() * cycle;
       const isBusy: IsBusy = (time) => busy === undefined || (time + phase + cycle) % cycle < busy;
-      const most = MOST_ACCESSES / strata.length;
       // Unevenness of what goes by tokens; even where nothing does.
       const unevenTokens = token === undefined ? 0 : unevenOf(described, { period: token, uneven: 0 });
       const tokens = token === undefined ? null : periodsOf(token, unevenTokens, run, isBusy, random);
@@ -138,10 +162,11 @@ export function describedWorld(described: DescribedWorld): WorldKind {
         steps: (tokens ?? [])
           .filter(([begin, end]) => begin >= 0 && end <= run)
           .map(([begin_ns, end_ns]): StepSample => ({ step: "decode", begin_ns, end_ns, n_tokens: 1 })),
-        strata: strata.map((stratum) => {
+        strata: strata.map((stratum, i) => {
           const uneven = unevenOf(described, stratum);
-          const shape = { runNs: run, most, uneven, tokens: stratum.period === token ? tokens : null };
-          return stratumOf(stratum, shape, isBusy, random);
+          const tokensOfIt = stratum.period === token ? tokens : null;
+          const shape = { runNs: run, strata: strata.length, uneven, tokens: tokensOfIt };
+          return stratumOf(stratum, shape, isBusy, random, (message, hint) => refuse(i, message, hint));
         }),
       };
     },

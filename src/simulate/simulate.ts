@@ -3,7 +3,7 @@ import type { DescribedWorld } from "../config/world-schema.ts";
 import type { SimulatedFigure, Simulation } from "../schema/simulation.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { type CoverageRow, coverageOf, type Runs } from "./coverage.ts";
-import { describedWorld } from "./described-world.ts";
+import { describedWorld, type Refuse } from "./described-world.ts";
 
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
@@ -33,12 +33,13 @@ function figureOf(row: CoverageRow): SimulatedFigure {
 /**
  * Runs the world with `seeds` seeds, from `first` on.
  * @param onShare told after each run how much is done
+ * @param refuse the error for a stratum that cannot be had
  * @throws MrmTraceError usage, when it has more accesses than can be kept
  */
 export function simulate(
   described: DescribedWorld,
   { seeds, first = 1 }: Pick<Runs, "seeds" | "first">,
-  onShare: (share: number) => void = () => {},
+  { onShare = () => {}, refuse }: { onShare?: (share: number) => void; refuse?: Refuse } = {},
 ): Simulation {
   const { name, run, budget, trap, retarget } = described;
   const policy = { budget_pct: budget, trap_ns: trap, retarget_ns: retarget };
@@ -49,7 +50,7 @@ export function simulate(
     first_seed: first,
     run_s: run / 1e9,
     budget_pct: budget,
-    figures: coverageOf(describedWorld(described), { seeds, first }, policy, (done) => onShare(done / seeds))
+    figures: coverageOf(describedWorld(described, refuse), { seeds, first }, policy, (done) => onShare(done / seeds))
       // The whole run is told once: as if no step were known.
       .filter(({ phase, step }) => phase !== "generation" || step !== "all")
       .map(figureOf),

@@ -11,6 +11,10 @@ const place = (name: string): string => join(folder, name);
 mkdirSync(place("folder"));
 writeFileSync(place("empty"), "");
 writeFileSync(place("text"), "hello\n");
+writeFileSync(
+  place("dense"),
+  "run: 600s\nstrata:\n  - { class: weight, bytes: 1MiB, period: 20us, touches: 100, spacing: 100ns }\n",
+);
 Bun.spawnSync(["mkfifo", place("pipe")]);
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -106,6 +110,8 @@ const ANSWERS: readonly Answer[] = [
   usage(["plan", place("pipe")], "not a regular file", "mrm-trace config default"),
   usage(["validate", place("folder")], "not a regular file", "mrm-trace config default"),
   usage(["simulate", place("text")], "a mapping of keys to values expected", "mrm-trace simulate"),
+  usage(["simulate", place("dense")], "dense:3:5: strata[0]: stratum weight would have 300G accesses", "touches"),
+  usage(["simulate", "-"], "standard input is not read: save it as a file first", "mrm-trace schema world"),
   usage(["simulate"], "WORLD is missing", "mrm-trace simulate world.yaml"),
   usage(["what-if"], "RUN_DIR is missing", "mrm-trace what-if results/MODEL/RUN_ID --device hbm"),
   usage(["what-if", place("folder")], "1 to 16 devices expected, but none was given", "--device dram"),
@@ -151,7 +157,7 @@ describe("bad input is told what it is and what to do instead, and makes nothing
       expect(ended.stderr).toContain(says);
       expect(ended.stderr).toContain(`fix: `);
       expect(ended.stderr).not.toMatch(NOT_OURS);
-      expect(readdirSync(folder).sort()).toEqual(["empty", "folder", "pipe", "text"]);
+      expect(readdirSync(folder).sort()).toEqual(["dense", "empty", "folder", "pipe", "text"]);
     });
   }
 });

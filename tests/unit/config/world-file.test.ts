@@ -12,7 +12,7 @@ const STRATUM = "class: weight, bytes: 1MiB, period: 7ms";
 
 function read(text: string) {
   writeFileSync(path, text);
-  return readWorldFile(path);
+  return readWorldFile(path).described;
 }
 const refusal = (text: string): { code: string; message: string; hint: string } => {
   try {

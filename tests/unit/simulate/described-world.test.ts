@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { worldSchema } from "../../../src/config/world-schema.ts";
+import { MrmTraceError } from "../../../src/errors.ts";
 import { OP } from "../../../src/schema/operation.ts";
 import { describedWorld } from "../../../src/simulate/described-world.ts";
 import type { WordTrace, World } from "../../../src/simulate/world.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
+import { parseSizeBytes } from "../../../src/units.ts";
 
 const MS = 1e6;
 
@@ -111,9 +113,41 @@ describe("a described world", () => {
     expect(count({ bytes: 96, period: "10ms" }, 60)).toBe(12);
   });
 
+  test.each(["8B", "24B", "1000B", "3208B", "6000B", "10kB", "100kB", "1MiB", "110MiB", "0.3GiB"])(
+    "of %s has so many bytes, to 1 % and no more",
+    (bytes) => {
+      for (const run of ["10s", "600s"]) {
+        const { strata } = worldOf({ bytes }, { run });
+        const [stratum] = strata;
+        const all = (stratum?.words.length ?? 0) * (stratum?.repeats ?? 0) * 8;
+        expect(all / parseSizeBytes(bytes)).toBeWithin(0.99, 1 + 1e-9);
+      }
+    },
+  );
+
   test("of more accesses than can be kept is refused, with what to change", () => {
-    const make = (): World => worldOf({ period: "20us", touches: 100, spacing: "100ns" }, { run: "600s" });
-    expect(make).toThrow(expect.objectContaining({ code: "usage", hint: expect.stringContaining("period") }));
-    expect(make).toThrow(/stratum activation would have 300G accesses to 100 words, more than 10\.0M/);
+    const many = { period: "20us", touches: 100, spacing: "100ns" };
+    const make = (): World => worldOf(many, { run: "600s" });
+    for (const word of ["period", "touches", "run", "hot.times", "sigma", "strata"])
+      expect(make).toThrow(expect.objectContaining({ code: "usage", hint: expect.stringContaining(word) }));
+    expect(make).toThrow(
+      "stratum activation would have 300G accesses to 100 words, more than 10.0M: so many are kept in memory",
+    );
+    const strata = [many, { period: "1s" }].map((one, i) => ({
+      ...{ name: `part ${i}`, class: "weight", bytes: "1MiB" },
+      ...one,
+    }));
+    expect(() => worldOf({}, { run: "600s", strata })).toThrow(
+      "more than 5.00M: 10.0M are kept in memory, as many of each of 2 strata",
+    );
+  });
+
+  test("of too many accesses is refused at its place, where that is told", () => {
+    const described = worldSchema.parse({
+      run: "600s",
+      strata: [{ class: "weight", bytes: "1MiB", period: "20us", touches: 100, spacing: "100ns" }],
+    });
+    const refuse = (stratum: number, message: string) => new MrmTraceError("usage", `at ${stratum}: ${message}`, "");
+    expect(() => describedWorld(described, refuse).make(seededRandom(1))).toThrow(/^at 0: stratum weight would have/);
   });
 });

@@ -9,7 +9,7 @@ import { toJson } from "../../../src/schema/run-json.ts";
 import { simulate } from "../../../src/simulate/simulate.ts";
 
 const EXAMPLE = new URL("../../../config/world.yaml", import.meta.url).pathname;
-const described = readWorldFile(EXAMPLE);
+const { described } = readWorldFile(EXAMPLE);
 const simulation = simulate({ ...described, run: 10e9 }, { seeds: 3 });
 const figureOf = (region_type: string, metric: string, step = "all") =>
   simulation.figures.find(
