@@ -12,7 +12,7 @@ import { terminalOf } from "../report/terminal.ts";
 import { tellShare } from "../report/working.ts";
 import { toJson } from "../schema/run-json.ts";
 
-/** So many simulated seconds take about a quarter of an hour. */
+/** So many simulated seconds take from some minutes to an hour, by how often words are used. */
 const MOST_SIMULATED_S = 20_000;
 
 const simulateSchema = z.object({

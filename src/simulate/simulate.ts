@@ -32,7 +32,7 @@ function figureOf(row: CoverageRow): SimulatedFigure {
 
 /**
  * Runs the world with `seeds` seeds, from `first` on.
- * @param onShare told after each run how much is done
+ * @param onShare told before the first run and after each how much is done
  * @param refuse the error for a stratum that cannot be had
  * @throws MrmTraceError usage, when it has more accesses than can be kept
  */
@@ -41,6 +41,8 @@ export function simulate(
   { seeds, first = 1 }: Pick<Runs, "seeds" | "first">,
   { onShare = () => {}, refuse }: { onShare?: (share: number) => void; refuse?: Refuse } = {},
 ): Simulation {
+  // The first run alone may take some seconds.
+  onShare(0);
   const { name, run, budget, trap, retarget } = described;
   const policy = { budget_pct: budget, trap_ns: trap, retarget_ns: retarget };
   return {

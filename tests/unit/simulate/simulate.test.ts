@@ -79,6 +79,13 @@ describe("simulate", () => {
       expect([metric, held]).toEqual([metric, (first.figures[i]?.held ?? 0) + (second.figures[i]?.held ?? 0)]);
   });
 
+  test("tells from its begin on how much is done", () => {
+    const small = worldSchema.parse({ run: "1s", strata: [{ class: "weight", bytes: "1MiB", period: "5ms" }] });
+    const shares: number[] = [];
+    simulate(small, { seeds: 2, first: 5 }, { onShare: (share) => shares.push(share) });
+    expect(shares).toEqual([0, 0.5, 1]);
+  });
+
   test("gives the same for the same description, and other costs give another", () => {
     const small = worldSchema.parse({ run: "2s", strata: [{ class: "weight", bytes: "1MiB", period: "5ms" }] });
     expect(simulate(small, { seeds: 1 })).toEqual(simulate(small, { seeds: 1 }));
