@@ -53,6 +53,8 @@ const stratumSchema = z.strictObject({
   writes: numeric(z.number().min(0).max(1))
     .default(0)
     .describe("share of the accesses that write: 0.25 is every fourth, from the first of a period on"),
+  from: time.optional().describe("it is used from this moment of the run on; default: from its begin"),
+  until: time.optional().describe("it is used until this moment of the run; default: to its end"),
   hot: hotSchema.optional().describe("some words are used more often"),
   sigma: numeric(z.number().min(0).max(3))
     .default(0)
@@ -97,6 +99,10 @@ export const worldSchema = z
       else if (bytes % WORD_BYTES > MOST_CUT * bytes)
         refuse([...place, "bytes"], `whole words of 8 bytes expected, such as ${wordsAround(bytes)} B`);
       if (period < 20_000 || period > LONGEST_NS) refuse([...place, "period"], "20us to 1d expected");
+      const { from, until = run } = stratum;
+      if (until > run) refuse([...place, "until"], `at most the run, ${formatNs(run)}, expected`);
+      else if (from !== undefined && from >= until)
+        refuse([...place, "from"], `less than the end, ${formatNs(until)}, expected`);
       const shortest = period * (1 - uneven);
       if (spacing !== undefined && (touches - 1) * spacing > shortest + ROUNDING_NS) {
         const most = formatNs(roundedDown((shortest + ROUNDING_NS) / (touches - 1)));

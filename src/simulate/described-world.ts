@@ -33,10 +33,10 @@ type IsBusy = (timeNs: number) => boolean;
 
 type Period = readonly [begin_ns: number, end_ns: number];
 
-/** Periods over a run, the begin of the first of them drawn too; none that begins while the work rests. */
-function periodsOf(periodNs: number, uneven: number, runNs: number, isBusy: IsBusy, random: Random): Period[] {
+/** Periods over a time, the begin of the first of them drawn too; none that begins while the work rests. */
+function periodsOf(periodNs: number, uneven: number, [from, until]: Period, isBusy: IsBusy, random: Random): Period[] {
   const periods: Period[] = [];
-  for (let begin = -random() * periodNs; begin < runNs; ) {
+  for (let begin = from - random() * periodNs; begin < until; ) {
     const end = begin + periodNs * (1 + uneven * (2 * random() - 1));
     if (isBusy(begin)) periods.push([begin, end]);
     begin = end;
@@ -44,13 +44,13 @@ function periodsOf(periodNs: number, uneven: number, runNs: number, isBusy: IsBu
   return periods;
 }
 
-/** The accesses of one word: `touches` from each begin on, some of them writes. */
+/** The accesses of one word in the time in which it is used: `touches` from each begin on, some of them writes. */
 function traceOf(
   periods: readonly Period[],
   placeNs: number,
   spacingNs: number,
   { touches, writes }: DescribedStratum,
-  runNs: number,
+  [from, until]: Period,
   random: Random,
 ): WordTrace {
   const time_ns = new Float64Array(periods.length * touches);
@@ -63,7 +63,7 @@ function traceOf(
       // A clock counts whole ns: a trap tells no more, so that times between fractions of them would be missed by a rounding.
       const time = Math.round(begin + placeNs + k * spacingNs);
       const isWrite = Math.ceil((step + 1) * writes) > Math.ceil(step * writes);
-      if (time < 0 || time >= runNs) continue;
+      if (time < from || time >= until) continue;
       time_ns[count] = time;
       op[count++] = isWrite ? OP.store : OP.load;
     }
@@ -72,12 +72,16 @@ function traceOf(
 }
 
 /** How many words of a stratum differ. @param most accesses that there is memory for */
-function differingWords({ bytes, period, touches, hot, sigma }: DescribedStratum, runNs: number, most: number): number {
+function differingWords(
+  { bytes, period, touches, hot, sigma }: DescribedStratum,
+  usedNs: number,
+  most: number,
+): number {
   const wanted = hot === undefined ? WORDS : Math.min(MOST_WORDS, Math.max(WORDS, Math.ceil(HOT_WORDS / hot.share)));
   const least = hot === undefined ? LEAST_WORDS : Math.max(LEAST_WORDS, Math.ceil(LEAST_HOT_WORDS / hot.share));
   // The mean of a lognormal number is exp(sigma^2 / 2) times its median.
   const heat = (hot === undefined ? 1 : 1 + hot.share * (hot.times - 1)) * Math.exp(sigma ** 2 / 2);
-  const fitting = Math.floor((most * period) / (touches * runNs * heat));
+  const fitting = Math.floor((most * period) / (touches * usedNs * heat));
   const all = Math.floor(bytes / 8);
   const count = Math.min(all, wanted, Math.max(least, fitting));
   // Fewer words that stand in the memory once more, where too much of it would hold no whole series of them.
@@ -97,7 +101,8 @@ function tooMany(name: string, accesses: number, words: number, strata: number):
 }
 
 interface Shape {
-  readonly runNs: number;
+  /** When its words are used. */
+  readonly used: Period;
   /** How many strata share the memory for accesses. */
   readonly strata: number;
   readonly uneven: number;
@@ -107,21 +112,22 @@ interface Shape {
 
 function stratumOf(
   described: DescribedStratum,
-  { runNs, strata, uneven, tokens }: Shape,
+  { used, strata, uneven, tokens }: Shape,
   isBusy: IsBusy,
   random: Random,
   refuse: (message: string, hint: string) => MrmTraceError,
 ): WorldStratum {
   const { class: region_type, bytes, period, touches, hot, sigma } = described;
   const most = MOST_ACCESSES / strata;
-  const count = differingWords(described, runNs, most);
+  const usedNs = used[1] - used[0];
+  const count = differingWords(described, usedNs, most);
   const hotCount = hot === undefined ? 0 : Math.round(hot.share * count);
   const periods = Array.from({ length: count }, (_, i) => {
     const times = i < hotCount ? (hot?.times ?? 1) : 1;
     const unlike = sigma > 0 ? Math.exp(sigma * normalDraw(random)) : 1;
     return Math.max(LEAST_PERIOD_NS, (period * unlike) / times);
   });
-  const accesses = periods.reduce((sum, each) => sum + (touches * runNs) / each, 0);
+  const accesses = periods.reduce((sum, each) => sum + (touches * usedNs) / each, 0);
   // The mean was kept to; single words that are used far more often may go beyond.
   if (accesses > MOST_BEYOND * most) {
     throw refuse(
@@ -129,14 +135,14 @@ function stratumOf(
       "make its period longer, its touches fewer, hot.times or sigma smaller, the run shorter, or describe fewer strata",
     );
   }
-  const together = tokens ?? periodsOf(period, uneven, runNs, isBusy, random);
+  const together = tokens ?? periodsOf(period, uneven, used, isBusy, random);
   const words = periods.map((each) => {
     const spacing = ((described.spacing ?? (period * (1 - uneven)) / touches) * each) / period;
     const room = Math.max(0, each * (1 - uneven) - (touches - 1) * spacing);
     // What is used as often as the others is used with them, each word at its own moment of the period.
     const isTogether = each === period;
-    const mine = isTogether ? together : periodsOf(each, uneven, runNs, isBusy, random);
-    return traceOf(mine, isTogether ? random() * room : 0, spacing, described, runNs, random);
+    const mine = isTogether ? together : periodsOf(each, uneven, used, isBusy, random);
+    return traceOf(mine, isTogether ? random() * room : 0, spacing, described, used, random);
   });
   return { stratum: nameOfStratum(described), region_type, words, repeats: Math.floor(bytes / 8 / count) };
 }
@@ -155,7 +161,7 @@ export function describedWorld(described: DescribedWorld, refuse: Refuse = refus
       const isBusy: IsBusy = (time) => busy === undefined || (time + phase + cycle) % cycle < busy;
       // Unevenness of what goes by tokens; even where nothing does.
       const unevenTokens = token === undefined ? 0 : unevenOf(described, { period: token, uneven: 0 });
-      const tokens = token === undefined ? null : periodsOf(token, unevenTokens, run, isBusy, random);
+      const tokens = token === undefined ? null : periodsOf(token, unevenTokens, [0, run], isBusy, random);
       return {
         run_ns: run,
         token_period_ns: token ?? null,
@@ -164,8 +170,9 @@ export function describedWorld(described: DescribedWorld, refuse: Refuse = refus
           .map(([begin_ns, end_ns]): StepSample => ({ step: "decode", begin_ns, end_ns, n_tokens: 1 })),
         strata: strata.map((stratum, i) => {
           const uneven = unevenOf(described, stratum);
-          const tokensOfIt = stratum.period === token ? tokens : null;
-          const shape = { runNs: run, strata: strata.length, uneven, tokens: tokensOfIt };
+          const used = [stratum.from ?? 0, stratum.until ?? run] as const;
+          const inTime = tokens?.filter(([begin, end]) => end > used[0] && begin < used[1]) ?? null;
+          const shape = { used, strata: strata.length, uneven, tokens: stratum.period === token ? inTime : null };
           return stratumOf(stratum, shape, isBusy, random, (message, hint) => refuse(i, message, hint));
         }),
       };

@@ -105,6 +105,27 @@ describe("a described world", () => {
     expect(Math.max(...gaps)).toBeGreaterThan(2900 * MS);
   });
 
+  test.each([{}, { token: "10ms" }, { hot: true }])(
+    "is used from and until the moments that it was told: %p",
+    (rest) => {
+      const { hot, ...world } = { hot: false, ...rest };
+      const shape = hot ? { hot: { share: 0.1, times: 3 } } : { uneven: 0.2 };
+      const words = wordsOf(worldOf({ touches: 2, from: "3s", until: "7.5s", ...shape }, world));
+      for (const { time_ns } of words) {
+        expect([time_ns[0] ?? 0, time_ns.at(-1) ?? 0].map((time) => Math.round(time / 1e8))).toEqual([30, 75]);
+        expect(time_ns.every((time) => time >= 3e9 && time < 7.5e9)).toBe(true);
+        expect(time_ns.length / 2).toBeWithin(435, hot ? 1360 : 465);
+      }
+    },
+  );
+
+  test("has memory for the accesses of the time in which it is used", () => {
+    const many = { bytes: "1GiB", period: "10ms" };
+    expect(wordsOf(worldOf({ ...many, until: "60s" }, { run: "600s" }))).toHaveLength(400);
+    const dense = worldOf({ period: "20us", from: "599s", until: "599.5s" }, { run: "600s" });
+    expect(accesses(wordsOf(dense))).toBeWithin(8e6, 1.01e7);
+  });
+
   test("has fewer words that differ where they are used often", () => {
     const count = (stratum: object, runS: number): number => wordsOf(worldOf(stratum, { run: runS })).length;
     expect(count({ bytes: "1GiB", period: "10ms" }, 60)).toBe(400);

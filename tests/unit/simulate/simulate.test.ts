@@ -79,6 +79,29 @@ describe("simulate", () => {
       expect([metric, held]).toEqual([metric, (first.figures[i]?.held ?? 0) + (second.figures[i]?.held ?? 0)]);
   });
 
+  test("holds the truth of work that begins and ends in the run", () => {
+    const buffer = { class: "activation", bytes: "20MiB", period: "15ms", uneven: 0.3, writes: 0.25 };
+    const world = worldSchema.parse({
+      run: "12s",
+      budget: 2,
+      token: "20ms",
+      strata: [
+        { class: "kv_cache", bytes: "20MiB", period: "20ms", uneven: 0.2, until: "5s", touches: 2, writes: 0.5 },
+        { class: "weight", bytes: "100MiB", period: "20ms", uneven: 0.1, from: "5s" },
+        { ...buffer, name: "in between", from: "3s", until: "9s", touches: 4, spacing: "1ms" },
+        { ...buffer, name: "all along", bytes: "10MiB" },
+      ],
+    });
+    const { figures } = simulate(world, { seeds: 8, first: 500 });
+    const sum = (key: "ok" | "held" | "bound" | "right") => figures.reduce((all, figure) => all + figure[key], 0);
+    expect([sum("ok") > 80, sum("bound") > 80]).toEqual([true, true]);
+    expect(sum("held") / sum("ok")).toBeGreaterThanOrEqual(0.95);
+    expect(sum("right") / sum("bound")).toBeGreaterThanOrEqual(0.99);
+    // 100 MiB in each 20 ms, for 7 s of 12.
+    const read = figures.find(({ region_type, metric }) => region_type === "weight" && metric === "read_bytes_per_s");
+    expect(((read?.truth?.lo ?? 0) / ((100 * 2 ** 20) / 0.02)) * (12 / 7)).toBeWithin(0.97, 1.03);
+  });
+
   test("tells from its begin on how much is done", () => {
     const small = worldSchema.parse({ run: "1s", strata: [{ class: "weight", bytes: "1MiB", period: "5ms" }] });
     const shares: number[] = [];
