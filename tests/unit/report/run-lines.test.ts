@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { engineText, lossInShort } from "../../../src/report/run-lines.ts";
+import { engineText, lossInShort, tokensText } from "../../../src/report/run-lines.ts";
 import { requestsText } from "../../../src/report/server-lines.ts";
 import { inNumbers } from "../../../src/schema/ledger.ts";
 import { lossOf } from "../../../src/schema/loss.ts";
@@ -20,6 +20,11 @@ test("the line of requests has the rate of answers by the server and by the clie
   expect(text({ ...rates, engine_tokens_per_s: null, engine_later_tokens_per_s: null })).toBe(
     "2 of 2 answered; answers 400 tokens, 110/s at the client",
   );
+});
+
+test("the line of tokens calls those of a paged cache what they are: computed for prompts, those put off more than once", () => {
+  const paged = demoReport({ engine: { name: "vLLM", block_tokens: 32 } });
+  expect(tokensText(paged)).toStartWith("64 computed for prompts, 4213 decoded, 140/s");
 });
 
 test("the line of the engine has its build, or how many and which, one that is not known too", () => {

@@ -355,11 +355,6 @@ describe("the report on a terminal", () => {
     expect(text).toContain("tokens     >= 64 prompt, >= 331 decoded\n");
   });
 
-  test("calls tokens of a paged cache what they are: computed for prompts, those put off more than once", () => {
-    const text = renderRun(demoReport({ engine: { name: "vLLM", block_tokens: 32 } }), plain(80));
-    expect(text).toContain("tokens     64 computed for prompts, 4213 decoded, 140/s");
-  });
-
   test("says which interval a longer run would halve, in one line below the table", () => {
     const more_time = {
       metric: "read_bytes_per_s",
