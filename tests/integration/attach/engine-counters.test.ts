@@ -39,6 +39,34 @@ interface Report {
   };
 }
 
+const modelPath = (): Promise<string> =>
+  ensureDemoModel(join(tmpdir(), "mrm-trace-test-models"), { params: "1m", type: "q8_0", seed: 1 });
+
+type Served = Extract<Awaited<ReturnType<typeof fetchLlamaServer>>, { ok: true }>;
+
+/** A server that answers, until the work with it is done. */
+async function withServer(
+  server: Served,
+  slots: number,
+  context: number,
+  work: (url: string, pid: number) => Promise<void>,
+): Promise<void> {
+  const port = freePort();
+  const child = Bun.spawn(server.command(await modelPath(), port, context, { slots }), {
+    env: { ...process.env, ...server.env },
+    stdout: "ignore",
+    stderr: "ignore",
+  });
+  const url = `http://127.0.0.1:${port}`;
+  try {
+    await answered(`${url}/health`);
+    await work(url, child.pid);
+  } finally {
+    child.kill("SIGTERM");
+    await child.exited;
+  }
+}
+
 async function answered(address: string, init: RequestInit = {}): Promise<void> {
   for (let i = 0; i < 300; i++) {
     const response = await fetch(address, { ...ONE_EACH, ...init }).catch(() => null);
@@ -57,18 +85,7 @@ for (const [calls, version] of Object.entries(BUILDS)) {
     `tokens of a llama-server that calls llama_${calls} stand beside its own count of them, and agree within 1 %`,
     async () => {
       if (!server.ok) return;
-      const model = await ensureDemoModel(join(tmpdir(), "mrm-trace-test-models"), {
-        ...{ params: "1m", type: "q8_0", seed: 1 },
-      });
-      const port = freePort();
-      const url = `http://127.0.0.1:${port}`;
-      const child = Bun.spawn(server.command(model, port, 512), {
-        env: { ...process.env, ...server.env },
-        stdout: "ignore",
-        stderr: "ignore",
-      });
-      try {
-        await answered(`${url}/health`);
+      await withServer(server, 1, 512, async (url, pid) => {
         const complete = async (prompt: string) =>
           await answered(`${url}/completion`, {
             method: "POST",
@@ -76,7 +93,7 @@ for (const [calls, version] of Object.entries(BUILDS)) {
           });
         // Before the recording: the engine counts it, and it is none of its tokens.
         await complete("before");
-        const args = ["attach", String(child.pid), "--engine-metrics", `${url}/metrics`, "--json", "--verbose"];
+        const args = ["attach", String(pid), "--engine-metrics", `${url}/metrics`, "--json", "--verbose"];
         const tracer = startCli([...args, ...QUICK, "--output", output]);
         await tracer.said("recording");
         for (let i = 0; i < REQUESTS; i++) await complete(`${i} a b c d e f g h`);
@@ -93,14 +110,11 @@ for (const [calls, version] of Object.entries(BUILDS)) {
         expect(metadata.target.engine_counts).toEqual(counts);
         const shown = await runCli(["show", report.run_dir, "--table"]);
         expect(shown.stdout).toMatch(/^server\s+counts \d+ prompt, 600 generated, \S+\/s$/m);
-        const nobody = await runCli(["attach", String(child.pid), "--engine-metrics", "http://127.0.0.1:1/metrics"]);
+        const nobody = await runCli(["attach", String(pid), "--engine-metrics", "http://127.0.0.1:1/metrics"]);
         expect([nobody.exitCode, nobody.stderr]).toEqual([6, expect.stringContaining("cannot be asked")]);
-        const away = await runCli(["attach", String(child.pid), "--engine-metrics", "http://10.0.0.1/metrics"]);
+        const away = await runCli(["attach", String(pid), "--engine-metrics", "http://10.0.0.1/metrics"]);
         expect([away.exitCode, away.stderr]).toEqual([2, expect.stringContaining("http://127.0.0.1:PORT/metrics")]);
-      } finally {
-        child.kill("SIGTERM");
-        await child.exited;
-      }
+      });
     },
   );
 }
@@ -111,9 +125,7 @@ test.skipIf(!launched.ok)(
   "of a server that run launches the tokens of all of its life stand beside its own count",
   async () => {
     if (!launched.ok) return;
-    const model = await ensureDemoModel(join(tmpdir(), "mrm-trace-test-models"), {
-      ...{ params: "1m", type: "q8_0", seed: 1 },
-    });
+    const model = await modelPath();
     const port = freePort();
     const url = `http://127.0.0.1:${port}`;
     const args = [
@@ -149,17 +161,8 @@ test.skipIf(!launched.ok)(
   "tokens of slots that decode beside the prompts of others are decoded, as the server counts them",
   async () => {
     if (!launched.ok) return;
-    const model = await ensureDemoModel(join(tmpdir(), "mrm-trace-test-models"), {
-      ...{ params: "1m", type: "q8_0", seed: 1 },
-    });
-    const port = freePort();
-    const url = `http://127.0.0.1:${port}`;
-    const child = Bun.spawn(launched.command(model, port, 2048, { slots: 4 }), {
-      ...{ env: { ...process.env, ...launched.env }, stdout: "ignore", stderr: "ignore" },
-    });
-    try {
-      await answered(`${url}/health`);
-      const args = ["attach", String(child.pid), "--engine-metrics", `${url}/metrics`, "--json"];
+    await withServer(launched, 4, 2048, async (url, pid) => {
+      const args = ["attach", String(pid), "--engine-metrics", `${url}/metrics`, "--json"];
       const tracer = startCli([...args, "--verbose", ...QUICK, "--output", output]);
       await tracer.said("recording");
       const client = async (slot: number): Promise<void> => {
@@ -181,9 +184,6 @@ test.skipIf(!launched.ok)(
       // The first token of an answer comes from the step of its prompt.
       expect(report.target.decode_tokens).toBe(generated - 4 * REQUESTS);
       expect(report.target.prompt_tokens).toBe(report.target.engine_counts?.prompt_tokens ?? Number.NaN);
-    } finally {
-      child.kill("SIGTERM");
-      await child.exited;
-    }
+    });
   },
 );
