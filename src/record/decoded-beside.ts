@@ -1,6 +1,7 @@
 /** Tokens that a batch decodes for some sequences beside the prompts of others, as servers batch them. */
+import { detailOf } from "../schema/step-detail.ts";
 
-const isWhole = (value: unknown): value is number => typeof value === "number" && Number.isSafeInteger(value);
+const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
 
 /** True of a run of rows of one sequence, or of several that share it, that is one token behind others of it. */
 function isDecoded(row: unknown): boolean {
@@ -14,12 +15,6 @@ function isDecoded(row: unknown): boolean {
  * @param detail of the batch in the step table: its `kv_rows` are [sequences, first position, tokens]; text that is none has none
  */
 export function decodedBeside(detail: string | null): number {
-  if (detail === null) return 0;
-  let rows: unknown;
-  try {
-    rows = JSON.parse(detail)?.kv_rows;
-  } catch {
-    return 0;
-  }
-  return Array.isArray(rows) ? rows.filter(isDecoded).length : 0;
+  const { kv_rows } = detailOf({ detail });
+  return Array.isArray(kv_rows) ? kv_rows.filter(isDecoded).length : 0;
 }

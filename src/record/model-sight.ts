@@ -5,6 +5,7 @@ import type { Batch } from "../columnar/batch.ts";
 import { numberAt, textAt } from "../columnar/cell.ts";
 import { modelFacts } from "../engine/gguf/model-facts.ts";
 import type { ModelFacts } from "../schema/model-facts.ts";
+import { detailOf } from "../schema/step-detail.ts";
 import { asUser } from "../target/acting-user.ts";
 import { invokingUser } from "../target/invoking-user.ts";
 import { mappedModels } from "./mapped-models.ts";
@@ -23,10 +24,10 @@ const COMPUTES: ReadonlySet<string | null> = new Set(["decode", "encode", "graph
 
 /** The path that a load was given, as the process sees it; null for one that it read no weights from. */
 function pathOfLoad(pid: number, detail: string | null): string | null {
+  const { path, simulated } = detailOf({ detail });
+  if (typeof path !== "string" || simulated === true) return null;
   try {
-    const facts: { readonly path?: unknown; readonly simulated?: unknown } = JSON.parse(detail ?? "{}");
-    if (typeof facts.path !== "string" || facts.simulated === true) return null;
-    return resolve(readlinkSync(`/proc/${pid}/cwd`), facts.path);
+    return resolve(readlinkSync(`/proc/${pid}/cwd`), path);
   } catch {
     // It has ended: no way leads to its files.
     return null;

@@ -40,51 +40,46 @@ function passHits(set: WatchSet, i: number, counting: PassCounting): PassHits {
   return { hits, passes: counted, cut };
 }
 
-/** What passes have, as they are counted in one way. */
+/** What passes have, as they are counted in one way; arrays by exposure, weighted by what its passes stand for. */
 interface Counted {
-  readonly counting: PassCounting;
-  readonly seen: readonly PassHits[];
-  /** What the passes of each watch stand for. */
-  readonly weights: Float64Array;
+  readonly hits: Float64Array;
+  readonly passes: Float64Array;
   /** Passes that the last trap cut short, over all. */
   readonly cut: number;
+  readonly by_time: number;
 }
 
 function countedBy(set: WatchSet, counting: PassCounting): Counted {
   const seen = set.exposures.map((_, i) => passHits(set, i, counting));
   const weights = passWeights(set, counting.held);
-  const sum = (count: (one: PassHits) => number): number =>
-    seen.reduce((total, one, i) => total + count(one) * (weights[i] ?? 0), 0);
-  const passes = sum((one) => one.passes);
-  const cut = passes > 0 ? sum((one) => one.cut) / passes : 0;
-  return { counting, seen, weights, cut: Math.max(cut, counting.cut) };
+  const weigh = (count: (one: PassHits) => number): Float64Array =>
+    Float64Array.from(seen, (one, i) => count(one) * (weights[i] ?? 0));
+  const sum = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);
+  const passes = weigh((one) => one.passes);
+  const all = sum(passes);
+  const cut = all > 0 ? sum(weigh((one) => one.cut)) / all : 0;
+  return { hits: weigh((one) => one.hits), passes, cut: Math.max(cut, counting.cut), by_time: counting.by_time };
 }
 
 /** As rates count passes; in shorter windows of time where those of whole steps are so long that last traps cut passes. */
 function countedWhole(set: WatchSet): Counted {
   const likeRates = countedBy(set, countPasses(set, "seconds"));
-  if (likeRates.cut <= MOST_CUT || likeRates.counting.by_time === 1) return likeRates;
+  if (likeRates.cut <= MOST_CUT || likeRates.by_time === 1) return likeRates;
   return countedBy(set, overTime(set));
 }
 
 function figures(group: Group): Figure[] {
   const { uniform, gap_ns } = group;
-  const { counting, seen, weights, cut } = countedWhole(uniform);
-  const weigh = (count: (one: PassHits) => number): Float64Array =>
-    Float64Array.from(seen, (one, i) => count(one) * (weights[i] ?? 0));
-  const passes = weigh((one) => one.passes);
-  const resampled = ratioInterval(
-    weigh((one) => one.hits),
-    passes,
-    uniform.resamples(),
-  );
+  const { hits, passes, cut, by_time } = countedWhole(uniform);
+  const resampled = ratioInterval(hits, passes, uniform.resamples());
   const value = resampled.value ?? 1;
   const unlike = { below: value - 1, above: Math.max(0, (trapLimits(uniform)[0] ?? 1) - value) };
-  const roomy = withUnseen(resampled, effectiveSize(passes.filter((weight) => weight > 0)), 1, unlike);
-  const echoed = counting.by_time > 0 ? withEcho(roomy, counting.by_time * armingEcho(uniform).share) : roomy;
+  const counted = passes.filter((weight) => weight > 0);
+  const roomy = withUnseen(resampled, effectiveSize(counted), 1, unlike);
+  const echoed = withEcho(roomy, by_time > 0 ? by_time * armingEcho(uniform).share : 0);
   const mean = { ...echoed, lo: echoed.lo === null ? null : Math.max(1, echoed.lo) };
   const bounded = cut > MOST_CUT;
-  const n = seen.filter((one) => one.passes > 0).length;
+  const n = counted.length;
   const few = n >= FEWEST ? tooFewByTime(uniform) : null;
   return [
     {

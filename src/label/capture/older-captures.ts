@@ -1,7 +1,8 @@
 /** What captures left out that were made when one engine was known: its name, and how it keeps its cache. */
 import { COLUMNS, type KvLayout, ROWS, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
-import { detailOf, type StepRow } from "../timeline/step-row.ts";
+import { detailOf } from "../../schema/step-detail.ts";
+import type { StepRow } from "../timeline/step-row.ts";
 
 /** The engine that was known when captures did not name it. */
 const ONLY_ENGINE = "llama.cpp";

@@ -2,7 +2,8 @@
  * Batches of a context that came before it was known what it holds: a program may leave the positions to its engine, and
  * these follow from what was written before we came. Nothing is told of what they wrote and read.
  */
-import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
+import { detailOf } from "../../schema/step-detail.ts";
+import { isBatch, type StepRow } from "../timeline/step-row.ts";
 import type { CacheContext } from "./kv-contexts.ts";
 import type { KvToken } from "./kv-token.ts";
 

@@ -2,7 +2,8 @@
  * Tokens of a cache whose engine says which cells each batch writes: a row lives until its cell is written again or given
  * back, and is read by every later batch of its sequence; the read by the batch that wrote it is not counted.
  */
-import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
+import { detailOf } from "../../schema/step-detail.ts";
+import { isBatch, type StepRow } from "../timeline/step-row.ts";
 import { type KvToken, type RowWrites, readsIn, SHARED_WITH_NONE, type TokenCounters } from "./kv-token.ts";
 import { type KvEnd, ROW_ENDS } from "./row-ends.ts";
 

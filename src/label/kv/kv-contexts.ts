@@ -1,7 +1,8 @@
 /** Whose cache a step is about, and whose cache a tensor is: one process may have several contexts. */
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
+import { detailOf } from "../../schema/step-detail.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
-import { detailOf, type StepRow } from "../timeline/step-row.ts";
+import type { StepRow } from "../timeline/step-row.ts";
 
 export interface CacheContext {
   readonly pid: number;

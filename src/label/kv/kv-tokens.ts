@@ -1,7 +1,8 @@
 /** Tokens of every KV cache by the engines' steps, or why they cannot be told. */
 
+import { detailOf } from "../../schema/step-detail.ts";
 import { tooMany } from "../label-room.ts";
-import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
+import { isBatch, type StepRow } from "../timeline/step-row.ts";
 import { type EarlyContext, earlyReason, partedEarly, withKnown, writesRows } from "./early-batches.ts";
 import { cellList, cellsOf, cellTokens, rangesIn } from "./kv-cells.ts";
 import { type CacheContext, cacheContexts } from "./kv-contexts.ts";

@@ -1,5 +1,6 @@
 /** What steps say of caches that move for every batch: what is there is copied to other memory, and rows are put behind it. */
-import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
+import { detailOf } from "../../schema/step-detail.ts";
+import { isBatch, type StepRow } from "../timeline/step-row.ts";
 
 /** Of a layer: rows of the batch before that lie in front of those that are kept, how many these are, and how many come behind. */
 export type LayerRows = readonly [from: number, kept: number, added: number];

@@ -1,5 +1,6 @@
 /** Whose the rows of a cache were, and how it came that their blocks were given out again, where the engine names its requests. */
-import { detailOf, type StepRow } from "../timeline/step-row.ts";
+import { detailOf } from "../../schema/step-detail.ts";
+import type { StepRow } from "../timeline/step-row.ts";
 import type { KvToken } from "./kv-token.ts";
 
 /** Of one engine in one process. */

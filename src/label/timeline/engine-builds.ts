@@ -1,5 +1,6 @@
 /** Which builds of an engine ran: those of the files that take its batches, where these are known from the rest of it. */
-import { detailOf, type StepRow } from "./step-row.ts";
+import { detailOf } from "../../schema/step-detail.ts";
+import type { StepRow } from "./step-row.ts";
 
 /** The version that a library is known to be, and its build id; null where it is not known. */
 export interface EngineBuild {

@@ -1,8 +1,10 @@
 /** The engines of a run, as they told of themselves in the step stream. */
+
+import { detailOf } from "../../schema/step-detail.ts";
 import { endOf } from "../../statistics/doubling-bins.ts";
 import { olderEngine } from "../capture/older-captures.ts";
 import { type EngineBuilds, engineBuilds } from "./engine-builds.ts";
-import { detailOf, isBatch, type StepRow } from "./step-row.ts";
+import { isBatch, type StepRow } from "./step-row.ts";
 
 export interface EngineSeen extends EngineBuilds {
   readonly name: string;

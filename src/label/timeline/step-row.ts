@@ -1,5 +1,6 @@
 /** Rows of the step stream as the labels read them: times as ns since the origin of the run. */
 import type { RowOf } from "../../schema/row.ts";
+import { detailOf } from "../../schema/step-detail.ts";
 import { relativeNs } from "./origin.ts";
 
 export interface StepRow {
@@ -16,18 +17,6 @@ export interface StepRow {
   readonly sequence_id: number | null;
   readonly result: number | null;
   readonly detail: string | null;
-}
-
-/** The object in the detail of a step; empty where there is none. */
-export function detailOf({ detail }: Pick<StepRow, "detail">): Readonly<Record<string, unknown>> {
-  if (detail === null) return {};
-  try {
-    const value: unknown = JSON.parse(detail);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    // What is no JSON says nothing.
-    return {};
-  }
 }
 
 /** False for a row by which an engine was recognised that tells no steps: nothing may be taken from their absence. */

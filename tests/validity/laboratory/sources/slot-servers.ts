@@ -1,7 +1,8 @@
 /** Servers of several slots, told by their engine's steps: what is true follows from a replay of these, row by row. */
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
-import { detailOf, isPrefill, type StepRow } from "../../../../src/label/timeline/step-row.ts";
+import { isPrefill, type StepRow } from "../../../../src/label/timeline/step-row.ts";
+import { detailOf } from "../../../../src/schema/step-detail.ts";
 import { quantileOf, type Truth } from "../../../../src/simulate/reference.ts";
 import { input } from "../../../unit/analyse/sample-input.ts";
 import { type SlotServer, serverSteps } from "../../analyse/slot-server.ts";
