@@ -101,7 +101,7 @@ async function decodeOnly(file: string): Promise<number> {
   let records = 0;
   for (;;) {
     const stop = reader.next();
-    for (const chunk of reader.chunks()) records += chunk.count;
+    for (const chunk of reader.open()) records += chunk.count;
     reader.release();
     reader.stackRows(true);
     if (stop.kind !== "full" && stop.kind !== "memory") return records;

@@ -51,11 +51,13 @@ function* readAllocations(file: CaptureFile, clock: ClockPair): Generator<Batch,
   const rows = openLifetimeRows(header.pid, reader.threadName, recordsIn(file, MAX_ROWS));
   const lifetimes = openLifetimes(rows);
   const memory = openMemoryRows(header.pid);
+  /** The memory record that ended `reader.ended()`; null before the first one. */
+  let last: { readonly ms: number; readonly rss: number } | null = null;
   let lastMemory_ms = 0;
 
-  /** Pairs what was decoded, all of it in one interval. */
-  function* pair(interval: number): Generator<Batch> {
-    for (const chunk of reader.chunks()) {
+  /** Pairs what came before the last memory record, all of it in one interval, and gives its chunks back. */
+  function* pairEnded(interval: number): Generator<Batch> {
+    for (const chunk of reader.ended()) {
       for (let from = 0; ; ) {
         from = lifetimes.take(chunk, from, interval);
         if (!rows.full) break;
@@ -63,22 +65,35 @@ function* readAllocations(file: CaptureFile, clock: ClockPair): Generator<Batch,
       }
     }
     reader.release();
+    if (last === null) return;
+    memory.add(last.ms, last.rss, lifetimes.liveBytes, lifetimes.liveAllocations, axis);
+    last = null;
+    yield* memory.take(false);
+  }
+
+  /** Pairs all that was decoded, though the interval that is open may go on. */
+  function* pairAll(): Generator<Batch> {
+    yield* pairEnded(axis.open - 1);
+    yield* pairEnded(axis.open);
   }
 
   for (;;) {
     const stop = reader.next();
     yield* reader.stackRows(false);
     if (stop.kind === "full") {
-      yield* pair(axis.open);
+      yield* pairAll();
     } else if (stop.kind === "memory") {
-      if (axis.advance(stop.ms)) lifetimes.halveIntervals();
-      // What came before a memory record has its two bounds now.
-      yield* pair(axis.open - 1);
+      // What came before the last memory record has its two bounds now.
+      let before = axis.open - 1;
+      if (axis.advance(stop.ms)) {
+        lifetimes.halveIntervals();
+        before >>>= 1;
+      }
+      yield* pairEnded(before);
+      last = stop;
       lastMemory_ms = stop.ms;
-      memory.add(stop.ms, stop.rss, lifetimes.liveBytes, lifetimes.liveAllocations, axis);
-      yield* memory.take(false);
     } else {
-      yield* pair(axis.open);
+      yield* pairAll();
       const totals = lifetimes.totals();
       while (!lifetimes.finish()) yield rows.take(axis);
       if (rows.rows > 0) yield rows.take(axis);

@@ -15,7 +15,7 @@ import { openNativeObjects } from "./native-objects.ts";
 import { openStackRows } from "./stack-rows.ts";
 import { openThreadNames } from "./thread-names.ts";
 
-/** Chunks that may wait for the next memory record: 400,000 records in 12 MB. */
+/** Chunks that may wait for the next two memory records: 400,000 records in 12 MB. */
 const MAX_CHUNKS = 24;
 /** New frames that may wait with them. */
 const MAX_FRAMES = 1 << 16;
@@ -32,9 +32,11 @@ export type ReaderStop =
 export interface RecordReader {
   /** Decodes on until the chunks have to be taken. */
   next(): ReaderStop;
-  /** What was decoded and not yet released, in order. */
-  chunks(): readonly RecordChunk[];
-  /** Gives the chunks back. */
+  /** What was decoded before the last memory record and not yet released, in order. */
+  ended(): readonly RecordChunk[];
+  /** What was decoded after it, in order. */
+  open(): readonly RecordChunk[];
+  /** Gives the chunks of `ended()` back; those of `open()` take their place, and what is decoded now is the open one. */
   release(): void;
   /** New stacks; with `all`, the last of them. */
   stackRows(all: boolean): Iterable<Batch<"allocation_stack">>;
@@ -68,8 +70,9 @@ export function openRecordReader(file: CaptureFile, nowNs: () => number): Record
     ? parseNibbleRare
     : (fields: Parameters<typeof parseNibbleRare>[0]) => parsePrefixRare(fields, header.nativeTraces);
   const chunkRecords = recordsIn(file, CHUNK_RECORDS);
-  const pool = [emptyChunk(chunkRecords)];
-  let used = 1;
+  const free: RecordChunk[] = [];
+  let ended: RecordChunk[] = [];
+  let open = [emptyChunk(chunkRecords)];
   const parsed = collectAfter(COLLECT_AFTER);
   let nativeFrames = 0;
   let objectRecords = 0;
@@ -168,10 +171,13 @@ export function openRecordReader(file: CaptureFile, nowNs: () => number): Record
 
   return {
     threadName: (thread) => threads.get(thread),
-    chunks: () => pool.slice(0, used),
+    ended: () => ended,
+    open: () => open,
     release() {
-      for (const chunk of pool) chunk.count = 0;
-      used = 1;
+      for (const chunk of ended) chunk.count = 0;
+      free.push(...ended);
+      ended = open;
+      open = [free.pop() ?? emptyChunk(chunkRecords)];
     },
     stackRows: (all) => rows.take(all),
     counts: () => ({
@@ -182,12 +188,11 @@ export function openRecordReader(file: CaptureFile, nowNs: () => number): Record
     }),
     next() {
       for (;;) {
-        const chunk = pool[used - 1] ?? emptyChunk(chunkRecords);
+        const chunk = open.at(-1) ?? emptyChunk(chunkRecords);
         const stop = decode(window, state, chunk);
         if (stop === "full") {
-          if (used === MAX_CHUNKS) return { kind: "full" };
-          used += 1;
-          if (used > pool.length) pool.push(emptyChunk(chunkRecords));
+          if (ended.length + open.length === MAX_CHUNKS) return { kind: "full" };
+          open.push(free.pop() ?? emptyChunk(chunkRecords));
         } else if (stop === "bytes") {
           if (window.last && unread() <= 0) return over("cut");
           if (!window.last) window.fill(unread() + 1);

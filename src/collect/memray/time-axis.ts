@@ -2,8 +2,11 @@
  * The time of records that carry none: an allocation lies between the memory records before and after it.
  *
  * memray writes a memory record every 10 ms, in whole ms of CLOCK_REALTIME. A record at `t` ms was taken in
- * [t, t + 1) ms and written after that, so what follows it in the file happened at `t` ms or later, and what comes
- * before the next one, at `u` ms, before `u + 1` ms. How long a thread waited to write is not in the file.
+ * [t, t + 1) ms and written after that, so what follows it in the file happened at `t` ms or later. What comes before
+ * the next one, at `u` ms, was in the file when that one was written, which may be long after `u` where the machine is
+ * busy: the thread that writes them reads its time first, then /proc, then waits for a lock, and then sleeps for 10 ms.
+ * So it was written before the one after it was taken, less that sleep (memray, tracking_api.cpp,
+ * `captureMemorySnapshot`). How long a thread waited to write an allocation is not in the file.
  */
 import type { ClockPair } from "../../columnar/clock-pairs.ts";
 
@@ -28,7 +31,8 @@ export interface TimeAxis {
   advance(msSinceStart: number): boolean;
   /**
    * Middle and half-width of an interval, on CLOCK_MONOTONIC; exact to the ns below 104 days of uptime. The open one
-   * ends where the writer noted that it ended, or, where it was killed, one longest interval after it began.
+   * and the one before it end where the writer noted that the capture ended, or, where it was killed, one longest
+   * interval after the open one began.
    */
   bracket(interval: number, into: Bracket): void;
   /** Where the open interval begins, on CLOCK_MONOTONIC. */
@@ -49,6 +53,8 @@ export function openTimeAxis(startMs: number, endMs: number | null, clock: Clock
   let boundaries = new Uint32Array(1 << 10);
   let open = 0;
   let longestMs = DEFAULT_PERIOD_MS;
+  /** No longer than the writer sleeps between two memory records. */
+  let sleepMs = DEFAULT_PERIOD_MS;
   let setBack = 0;
   const zero_ns = Number(BigInt(startMs) * 1_000_000n - clock.other_ns + clock.monotonic_ns);
   const clock_ns = Number(clock.uncertainty_ns);
@@ -63,9 +69,17 @@ export function openTimeAxis(startMs: number, endMs: number | null, clock: Clock
     into.time_ns = Math.max(0, zero_ns + (msSinceStart + 0.5) * 1e6);
   }
 
+  /** The ms in which the record that ends an interval was in the file at the latest. */
+  function stopMs(interval: number): number {
+    const taken = boundaries[Math.min(interval + 1, open)] ?? 0;
+    const next_ms = boundaries[interval + 2] ?? 0;
+    if (interval + 1 < open) return Math.max(taken, next_ms - sleepMs);
+    return Math.max(taken, endMs ?? (boundaries[open] ?? 0) + longestMs);
+  }
+
   function bracket(interval: number, into: Bracket): void {
     const from = boundaries[interval] ?? 0;
-    const stop = interval < open ? (boundaries[interval + 1] ?? from) : Math.max(from, endMs ?? from + longestMs);
+    const stop = stopMs(interval);
     into.error_ns = ((stop + 1 - from) / 2) * 1e6 + clock_ns;
     into.time_ns = Math.max(0, zero_ns + ((from + stop + 1) / 2) * 1e6);
   }
@@ -86,6 +100,7 @@ export function openTimeAxis(startMs: number, endMs: number | null, clock: Clock
       if (ms < before) setBack += 1;
       const now = Math.max(before, ms);
       longestMs = Math.max(longestMs, now - before);
+      if (open > 0) sleepMs = Math.min(sleepMs, now - before);
       const full = open + 1 === most;
       if (open + 1 === boundaries.length) {
         const wider = new Uint32Array(Math.min(most, 2 * boundaries.length));

@@ -15,10 +15,29 @@ describe("the time axis of a capture", () => {
     const axis = openTimeAxis(START_MS, 100, CLOCK);
     axis.advance(10);
     axis.advance(30);
+    axis.advance(40);
     // Between 10 ms and the end of the millisecond that began at 30.
     expect(bracketOf(axis, 1)).toEqual([5_000_000_000 + 20.5e6, 10.5e6 + 100]);
-    expect(bracketOf(axis, 2)).toEqual([5_000_000_000 + 65.5e6, 35.5e6 + 100]);
+    expect(bracketOf(axis, 3)).toEqual([5_000_000_000 + 70.5e6, 30.5e6 + 100]);
     expect(axis.longestMs).toBe(20);
+  });
+
+  test("allows for a memory record that was written long after its time: the next was taken 10 ms after that", () => {
+    const axis = openTimeAxis(START_MS, 300, CLOCK);
+    axis.advance(10);
+    axis.advance(20);
+    // Whoever waited for the lock until 75 ms wrote the record of 20 ms then.
+    axis.advance(85);
+    expect(bracketOf(axis, 1)).toEqual([5_000_000_000 + 43e6, 33e6 + 100]);
+    // When the record of 85 ms was written, nobody knows yet.
+    expect(bracketOf(axis, 2)).toEqual([5_000_000_000 + 160.5e6, 140.5e6 + 100]);
+  });
+
+  test("allows for a writer that sleeps for less than 10 ms", () => {
+    const axis = openTimeAxis(START_MS, 300, CLOCK);
+    for (const ms of [1, 3, 5, 9, 11]) axis.advance(ms);
+    // The record of 5 ms was in the file 2 ms before the end of the millisecond that began at 9.
+    expect(bracketOf(axis, 2)).toEqual([5_000_000_000 + 5.5e6, 2.5e6 + 100]);
   });
 
   test("takes the longest gap for the end of a capture that was cut", () => {
@@ -26,14 +45,17 @@ describe("the time axis of a capture", () => {
     axis.advance(10);
     axis.advance(50);
     expect(bracketOf(axis, 2)).toEqual([5_000_000_000 + 70.5e6, 20.5e6 + 100]);
+    // The record of 50 ms may have waited as long.
+    expect(bracketOf(axis, 1)).toEqual([5_000_000_000 + 50.5e6, 40.5e6 + 100]);
   });
 
   test("counts a clock that was set back, and never runs backwards", () => {
     const axis = openTimeAxis(START_MS, null, CLOCK);
     axis.advance(100);
     axis.advance(40);
+    axis.advance(110);
     expect(axis.setBack).toBe(1);
-    expect(bracketOf(axis, 1)).toEqual([5_000_000_000 + 100.5e6, 0.5e6 + 100]);
+    expect(bracketOf(axis, 1)).toEqual([5_000_000_000 + 105.5e6, 5.5e6 + 100]);
   });
 
   test("gives up every second boundary where there are too many, and its brackets still hold", () => {
