@@ -5,6 +5,7 @@ import {
   adoptFile,
   endPages,
   hasFileOffset,
+  type Mapping,
   mappedState,
   newMapping,
   type PageState,
@@ -13,6 +14,9 @@ import {
 } from "./address-space.ts";
 import { pageRange } from "./mapping-calls.ts";
 import { type MappingEvent, observedFlags } from "./mapping-row.ts";
+
+/** What the kernel calls the first stack of a program. */
+const STACK = "[stack]";
 
 /** One mapping as it was seen. */
 export interface Seen {
@@ -62,8 +66,9 @@ export function applySnapshot(
   for (const row of sorted) count.begun_pages += applySeen(space, begin_ns, end_ns, row);
   if (!complete) return count;
   let done = 0;
-  for (const row of [...sorted, { from: ALL_PAGES, to: ALL_PAGES }]) {
-    if (row.from > done) count.ended_pages += endAbsent(space, begin_ns, done, row.from);
+  for (const row of [...sorted, { from: ALL_PAGES, to: ALL_PAGES, path: null }]) {
+    const stack = row.path === STACK ? knownStack(space, row)?.mapping : undefined;
+    if (row.from > done) count.ended_pages += endAbsent(space, begin_ns, done, row.from, stack);
     done = Math.max(done, row.to);
   }
   space.known = true;
@@ -82,13 +87,14 @@ export function applySeen(space: AddressSpace, begin_ns: bigint, end_ns: bigint,
     birth_censored: !space.known || space.doubted,
   };
   const sinceExec: PageState = { ...fresh, birth_ns: space.exec_ns, birth_censored: false };
-  const grown = row.path === "[stack]" ? knownStack(space, row) : undefined;
+  const grown = row.path === STACK ? knownStack(space, row) : undefined;
   let begun = 0;
 
   const begin = (old_ns: bigint, from: number, stop: number): PageState => {
     begun += stop - from;
     // The kernel keeps the room below a stack for it: one stack is one stay, however often it was extended.
-    if (grown) return grown;
+    // What took that room and went again ended it there: what comes now is younger.
+    if (grown) return old_ns > grown.since_ns ? { ...grown, since_ns: begin_ns, birth_ns: begin_ns } : grown;
     return old_ns === space.exec_ns && old_ns >= 0n && !space.doubted ? sinceExec : fresh;
   };
   space.pages.amend(row.from, row.to, (old, from, until) => {
@@ -118,19 +124,25 @@ function withProtection(old: PageState, fresh: PageState): PageState {
   return old.prot_ns > fresh.prot_ns ? { ...fresh, prot: old.prot, prot_ns: old.prot_ns } : fresh;
 }
 
-function knownStack(space: AddressSpace, row: Seen): PageState | undefined {
+function knownStack(space: AddressSpace, row: Pick<Seen, "from" | "to">): PageState | undefined {
   let found: PageState | undefined;
   space.pages.each(row.from, row.to, (state) => {
-    if (state.mapping?.path === "[stack]") found = state;
+    if (state.mapping?.path === STACK) found = state;
   });
   return found;
 }
 
-function endAbsent(space: AddressSpace, begin_ns: bigint, from: number, stop: number): number {
+/**
+ * Ends what is known in [from, stop), where a look found nothing.
+ * @param stack the stack that begins at `stop`, if one does: it only grows, so what is known of it here came after the look
+ * @returns pages ended
+ */
+function endAbsent(space: AddressSpace, begin_ns: bigint, from: number, stop: number, stack?: Mapping | null): number {
   let ended = 0;
   const gone: { from: number; to: number }[] = [];
   space.pages.each(from, stop, (state, start, end) => {
-    if (state.mapping !== null && state.since_ns <= begin_ns) gone.push({ from: start, to: end });
+    if (state.mapping === null || state.since_ns > begin_ns) return;
+    if (state.mapping !== stack) gone.push({ from: start, to: end });
   });
   for (const piece of gone) {
     unmap(space, begin_ns, begin_ns, piece.from, piece.to, "snapshot");

@@ -265,18 +265,19 @@ describe("names and stacks", () => {
     });
   }
 
+  const stack = (time: number, from: number, pages: number) =>
+    mappingRow("file", time, {
+      addr: page(from),
+      size_bytes: page(pages),
+      prot: 3,
+      flags: 2,
+      path: "[stack]",
+      inode: 0n,
+      dev: 0,
+    });
+
   test("a stack begins with the exec that made it, and grows as perf tells, over nothing else", () => {
     const maps = recordedMaps();
-    const stack = (time: number, from: number, pages: number) =>
-      mappingRow("file", time, {
-        addr: page(from),
-        size_bytes: page(pages),
-        prot: 3,
-        flags: 2,
-        path: "[stack]",
-        inode: 0n,
-        dev: 0,
-      });
     // The kernel tells of the new stack before its exec returns.
     maps.apply(stack(3, 100, 4));
     maps.apply(mappingRow("exec", 5));
@@ -287,6 +288,24 @@ describe("names and stacks", () => {
     expect(alive.map(({ mapping_kind, path, since_ns }) => [mapping_kind, path, since_ns])).toEqual([
       ["stack", "[stack]", 5n],
     ]);
+  });
+
+  test("a stack that grew after a look began is not ended by it, and its pages are there once", () => {
+    const maps = recordedMaps();
+    maps.apply(mappingRow("exec", 5));
+    maps.apply(stack(6, 100, 4));
+    maps.apply(mappingRow("snapshot_begin", 10));
+    maps.apply(seen(98, 6, { timestamp_ns: 10n, path: "[stack]" }));
+    // Pages 96 and 97 were not there when we looked.
+    maps.apply(stack(11, 96, 8));
+    maps.apply(mappingRow("snapshot_end", 12));
+    maps.apply(stack(13, 95, 9));
+    expect(places(maps)).toEqual([[95, 9, 3]]);
+    maps.apply(mappingRow("exit", 20));
+    const stays = maps
+      .lifetimes()
+      .map(({ addr, size_bytes, birth_ns, death_ns }) => [addr, size_bytes, birth_ns, death_ns]);
+    expect(stays).toEqual([[page(95), page(9), 5n, 20n]]);
   });
 });
 
