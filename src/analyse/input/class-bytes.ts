@@ -1,5 +1,6 @@
 /** How many bytes of a class there are while a span lasts. */
 import { numberOrder } from "../../columnar/keys/number-order.ts";
+import { CENSORED } from "../../label/regions/places.ts";
 import type { RegionSet } from "./region-set.ts";
 import { coveredNs, type Span } from "./span.ts";
 
@@ -22,12 +23,32 @@ export function peakBytes(regions: RegionSet, span: Span, grain = 1): number {
   return peak;
 }
 
-/** Bytes of the regions that are there in the mean of the span's moments; 0 of a span without a moment. */
-export function meanBytes({ all: { begin, end, birth_ns, death_ns }, rows }: RegionSet, span: Span): number {
-  if (!(span.window_ns > 0)) return 0;
-  const spent = (row: number): number => coveredNs(span, birth_ns[row] as number, death_ns[row] as number);
-  const held = (row: number): number => ((end[row] as number) - (begin[row] as number)) * spent(row);
-  return rows.reduce((sum, row) => sum + held(row), 0) / span.window_ns;
+/** Bytes of the regions that are there in the mean of the span's moments from `from_ns` on; 0 without such a moment. */
+export function meanBytes(
+  { all: { begin, end, birth_ns, death_ns }, rows }: RegionSet,
+  span: Span,
+  from_ns = Number.NEGATIVE_INFINITY,
+): number {
+  const window_ns = coveredNs(span, from_ns, Number.POSITIVE_INFINITY);
+  if (!(window_ns > 0)) return 0;
+  // What is there all the time has a share of exactly 1, so that its bytes stay whole.
+  const share = (row: number): number =>
+    coveredNs(span, Math.max(from_ns, birth_ns[row] as number), death_ns[row] as number) / window_ns;
+  return rows.reduce((sum, row) => sum + ((end[row] as number) - (begin[row] as number)) * share(row), 0);
+}
+
+/** When the first of the regions was seen, where nobody saw it come: it was there before; -Infinity where one came in sight. */
+export function firstSeenNs({ all: { birth_ns, censored }, rows }: RegionSet): number {
+  let first_ns = Number.POSITIVE_INFINITY;
+  let isOld = false;
+  for (const row of rows) {
+    const birth = birth_ns[row] as number;
+    if (birth > first_ns) continue;
+    const wasThere = ((censored[row] as number) & CENSORED.birth) !== 0;
+    isOld = birth < first_ns ? wasThere : isOld && wasThere;
+    first_ns = birth;
+  }
+  return isOld ? first_ns : Number.NEGATIVE_INFINITY;
 }
 
 /** As `peakBytes`, of pages: those of a tensor in a file that a process has mapped more than once are there once. */

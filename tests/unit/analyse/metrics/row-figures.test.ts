@@ -93,6 +93,49 @@ describe("KV rows by the engine's steps", () => {
   });
 });
 
+describe("a cache of which the engine told after some steps", () => {
+  const FIRST = 20;
+  // Steps stand still while a tracer attaches: they take more of the time than of the tokens.
+  const SLOW = 10 * MS;
+  const steps = STEPS.map((step, i) => {
+    const late = Math.min(i, FIRST) * SLOW;
+    return { ...step, begin_ns: step.begin_ns + late, end_ns: step.end_ns + late };
+  });
+  const kvRows = steps.slice(FIRST).map(
+    (step, i): KvRowSample => ({
+      write_ns: step.begin_ns + MS,
+      is_written: true,
+      last_read_ns: Number.NaN,
+      evict_ns: Number.NaN,
+      total_reads: 0,
+      size_bytes: 1024,
+      filling: i,
+      writes: "once",
+    }),
+  );
+  const birth_ns = steps[FIRST]?.begin_ns ?? 0;
+  const figureOf = (metric: string, birth_censored: boolean) => {
+    const cache = [{ ...CACHE[0], birth_ns, birth_censored, death_ns: 2e9 }];
+    return one(computeMetrics(input({ steps, kvRows, regions: cache, window_ns: 2e9 })), metric, "decode", "step");
+  };
+
+  test("is as large before, and what these steps wrote is not told: they count for nothing", () => {
+    const writes = figureOf("writes_per_byte_per_token", true);
+    expect(writes).toMatchObject({ status: "ok", n: STEPS.length - FIRST });
+    expect((writes.value ?? 0) * 180).toBeCloseTo(1, 9);
+    expect((writes.hi ?? 0) * 180).toBeCloseTo(1, 9);
+    const written = kvRows.length * 1024;
+    const time_ns = (steps.at(-1)?.end_ns ?? 0) - birth_ns;
+    expect((figureOf("write_bytes_per_s", true).value ?? 0) / (written / (time_ns / 1e9))).toBeCloseTo(1, 9);
+  });
+
+  test("that came in between was not there before", () => {
+    const writes = figureOf("writes_per_byte_per_token", false);
+    expect(writes.n).toBe(STEPS.length);
+    expect((writes.value ?? 0) * 180).toBeGreaterThan(1);
+  });
+});
+
 describe("KV rows of which a third was there before the first step that was seen", () => {
   const FIRST = 60;
   const seen = STEPS.slice(FIRST);
