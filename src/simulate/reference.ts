@@ -323,7 +323,14 @@ export function truthWithin(
     const isFreed = freed_ns !== undefined && freed_ns <= end;
     return { time_ns: time_ns.subarray(from, until), op: op.subarray(from, until), ...(isFreed ? { freed_ns } : {}) };
   };
-  const inside = strata.map((stratum) => ({ ...stratum, words: stratum.words.map(cut) }));
+  // Of passes alone, only how a life lies to the end of the part counts, not how to the begin of the run.
+  const inside = strata.map(
+    ({ life_ns: [born, freed] = ALWAYS, ...stratum }): WorldStratum => ({
+      ...stratum,
+      words: stratum.words.map(cut),
+      life_ns: [born - begin, freed - begin],
+    }),
+  );
   return new Map([...truthOf(inside, end - begin, gapNs)].filter(([metric]) => OF_PASSES.has(metric)));
 }
 

@@ -43,6 +43,15 @@ describe("the truth of a world", () => {
     expect(part.has("retention_p50_ns")).toBe(false);
   });
 
+  test("of a part of a run has the frees in it, whenever it begins", () => {
+    const used = word([600, OP.load], [700, OP.load]);
+    const freed = (ms: number): WorldStratum => ({ ...stratum([used]), life_ns: [550 * MS, ms * MS] });
+    const iai = (ms: number) => truthWithin([freed(ms)], [500 * MS, 1000 * MS], GAP_NS).get("iai_p90_ns");
+    // The last pass before a free has no next one: whether that counts as longer than any the definition leaves open.
+    expect(iai(800)).toEqual({ lo: 100 * MS, hi: Number.POSITIVE_INFINITY });
+    expect(iai(1200)).toEqual({ lo: Number.POSITIVE_INFINITY, hi: Number.POSITIVE_INFINITY });
+  });
+
   test("counts each word as often as it stands in memory", () => {
     const rare = word([300, OP.load]);
     const often = word([100, OP.load], [200, OP.load], [300, OP.load]);

@@ -4,7 +4,7 @@ import type { Span } from "../../../src/analyse/input/span.ts";
 import { METRICS } from "../../../src/analyse/metrics/registry.ts";
 import { OP } from "../../../src/schema/operation.ts";
 import { type Truth, truthOf, truthOfSteps } from "../../../src/simulate/reference.ts";
-import type { WorldStratum } from "../../../src/simulate/world.ts";
+import type { WordTrace, WorldStratum } from "../../../src/simulate/world.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import { REFERENCES, STEP_REFERENCES, type Steps, type Trace, type Word } from "./reference.ts";
 
@@ -13,7 +13,7 @@ const GAP_NS = 50_000;
 const OPS = [OP.load, OP.load, OP.store, OP.load_store];
 const WORLDS = 60;
 
-/** Words of all kinds: often and seldom used, in bursts and alone, written or not, freed or not. */
+/** Words of all kinds: often and seldom used, in bursts and alone, written or not, there from the begin on or not, freed or not. */
 function wordOf(random: () => number): Word {
   const count = Math.floor(12 * random() ** 2);
   const times: number[] = [];
@@ -24,24 +24,33 @@ function wordOf(random: () => number): Word {
   const inRun = times.filter((time) => time < RUN_NS);
   const hits = inRun.map((time) => [time, OPS[Math.floor(random() * OPS.length)] ?? OP.load] as const);
   const last = hits.at(-1)?.[0] ?? 0;
-  return { hits, freed_ns: random() < 0.3 ? Math.round(last + 1 + random() * (RUN_NS - last - 2)) : null };
+  const first = hits[0]?.[0] ?? RUN_NS / 2;
+  const born_ns = random() < 0.3 ? Math.round(first * random()) : 0;
+  return { hits, born_ns, freed_ns: random() < 0.3 ? Math.round(last + 1 + random() * (RUN_NS - last - 2)) : null };
 }
 
-/** A world of two strata, and its trace. */
+function traceOf({ hits, freed_ns }: Word): WordTrace {
+  return {
+    time_ns: Float64Array.from(hits, ([time]) => time),
+    op: Uint8Array.from(hits, ([, op]) => op),
+    ...(freed_ns === null ? {} : { freed_ns }),
+  };
+}
+
+/** A world of two strata of memory that is there from the begin on, one for each word that comes later, and its trace. */
 function worldOf(random: () => number): { readonly world: WorldStratum[]; readonly trace: Trace } {
   const strata = [1, 3].map((repeats) => ({ words: Array.from({ length: 15 }, () => wordOf(random)), repeats }));
-  const world = strata.map(
-    ({ words, repeats }): WorldStratum => ({
-      stratum: "heap",
-      region_type: "activation",
-      repeats,
-      words: words.map(({ hits, freed_ns }) => ({
-        time_ns: Float64Array.from(hits, ([time]) => time),
-        op: Uint8Array.from(hits, ([, op]) => op),
-        ...(freed_ns === null ? {} : { freed_ns }),
-      })),
-    }),
-  );
+  const world = strata.flatMap(({ words, repeats }): WorldStratum[] => {
+    const stratum = { stratum: "heap", region_type: "activation", repeats } as const;
+    const late = words.filter(({ born_ns }) => born_ns > 0);
+    return [
+      { ...stratum, words: words.filter(({ born_ns }) => born_ns === 0).map(traceOf) },
+      ...late.map((word): WorldStratum => {
+        const life_ns = [word.born_ns, word.freed_ns ?? Number.POSITIVE_INFINITY] as const;
+        return { ...stratum, words: [traceOf({ ...word, freed_ns: null })], life_ns };
+      }),
+    ];
+  });
   const words = strata.flatMap((stratum) => Array.from({ length: stratum.repeats }, () => stratum.words).flat());
   return { world, trace: { words, run_ns: RUN_NS, gap_ns: GAP_NS } };
 }

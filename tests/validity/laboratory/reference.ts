@@ -5,6 +5,8 @@ import type { Truth } from "../../../src/simulate/reference.ts";
 /** Accesses of one word in order of time: ns since the start, and values of OP. */
 export interface Word {
   readonly hits: readonly (readonly [time_ns: number, op: number])[];
+  /** When its bytes came into being; 0 where they were there before. */
+  readonly born_ns: number;
   /** When its bytes were freed; null where they were not. */
   readonly freed_ns: number | null;
 }
@@ -147,7 +149,8 @@ function leftAt(stretches: readonly number[], zero: number, all: number, q: numb
   return { lo: least(q - TIE), hi: least(q + TIE) };
 }
 
-const lived = ({ words, run_ns }: Trace): number => sum(words.map(({ freed_ns }) => freed_ns ?? run_ns));
+const lived = ({ words, run_ns }: Trace): number =>
+  sum(words.map(({ born_ns, freed_ns }) => (freed_ns ?? run_ns) - born_ns));
 
 /** From each moment to the begin of the next pass. */
 const nextUse =
@@ -155,7 +158,7 @@ const nextUse =
   (trace) => {
     const stretches = trace.words.flatMap((word) => {
       const begins = passesOf(word, trace.gap_ns).map(([from]) => word.hits[from]?.[0] ?? 0);
-      return begins.map((begin, k) => begin - (begins[k - 1] ?? 0));
+      return begins.map((begin, k) => begin - (begins[k - 1] ?? word.born_ns));
     });
     return leftAt(stretches, 0, lived(trace), q);
   };
@@ -164,11 +167,11 @@ const nextUse =
 const stillNeeded =
   (q: number): Reference =>
   (trace) => {
-    const pieces = trace.words.flatMap(({ hits, freed_ns }) => {
+    const pieces = trace.words.flatMap(({ hits, born_ns, freed_ns }) => {
       const ends = hits.filter(([, op]) => isWrite(op)).map(([time]) => time);
       if (freed_ns !== null) ends.push(freed_ns);
       return ends.map((end, k) => {
-        const begin = ends[k - 1] ?? 0;
+        const begin = ends[k - 1] ?? born_ns;
         const read = hits.findLast(([time, op]) => isRead(op) && time > begin && time <= end)?.[0] ?? begin;
         return { needed: read - begin, unneeded: end - read };
       });
@@ -232,9 +235,9 @@ const perToken =
     );
     // As many words as are there in the mean of the moments of the steps.
     const all_ns = sum(pieces.map(([first, last]) => last - first));
-    const there = (freed: number): number =>
-      sum(pieces.map(([first, last]) => Math.max(0, Math.min(last, freed) - first))) / all_ns;
-    const words = sum(trace.words.map(({ freed_ns }) => there(freed_ns ?? Number.POSITIVE_INFINITY)));
+    const there = (born: number, freed: number): number =>
+      sum(pieces.map(([first, last]) => Math.max(0, Math.min(last, freed) - Math.max(first, born)))) / all_ns;
+    const words = sum(trace.words.map(({ born_ns, freed_ns }) => there(born_ns, freed_ns ?? Number.POSITIVE_INFINITY)));
     return share(begun.length, words * tokens);
   };
 
