@@ -1,7 +1,7 @@
 /** THE schema of a described world: memory and how it is used, for `mrm-trace simulate`. */
 import { z } from "zod";
 import { REGION_TYPES, type RegionType } from "../schema/words.ts";
-import { formatNs } from "../units.ts";
+import { formatCount, formatNs } from "../units.ts";
 import { duration, numeric, size, whole } from "./values.ts";
 
 /** A simulated run takes 7 ms to 0.9 s for each of its seconds, by how often words are used. */
@@ -10,7 +10,10 @@ export const MOST_BUDGET_PCT = 50;
 const MOST_BYTES = 2 ** 40;
 const LEAST_RUN_S = 1;
 const MOST_STRATA = 16;
+/** Of all strata in a run: each is memory of its own, which the policy is told of. */
+const MOST_BLOCKS = 10_000;
 const LONGEST_NS = 86_400e9;
+const SHORTEST_LIFE_NS = 1e6;
 
 const WORD_BYTES = 8;
 /** Less than this share of the bytes may be missing in a world. */
@@ -30,6 +33,12 @@ function roundedDown(value: number): number {
   return Math.floor(value / digit) * digit;
 }
 
+/** So that it is not too little as it is shown, with three digits. */
+function roundedUp(value: number): number {
+  const digit = 10 ** (Math.floor(Math.log10(value)) - 2);
+  return Math.ceil(value / digit) * digit;
+}
+
 /** ns; text with its unit, or a number of seconds. */
 const time = z.preprocess((value: number | string) => (typeof value === "number" ? value * 1e9 : value), duration);
 
@@ -40,11 +49,25 @@ const hotSchema = z.strictObject({
   times: numeric(z.number().min(1).max(1e6)).describe("how much more often a hot word is used than another"),
 });
 
+const blocksSchema = z.strictObject({
+  every: time.describe("a new block comes once in this time; where it is `token`, with each token"),
+  life: time.describe("how long a block is there, until it is freed; where that is longer than `every`, several are"),
+  uneven: numeric(z.number().min(0).max(0.9))
+    .default(0)
+    .describe("share by which a life, or the time to the next block, may be longer or shorter, at random"),
+  reuse: z
+    .boolean()
+    .default(true)
+    .describe("a block lies at addresses that were freed, where there are such; false: at new ones"),
+});
+
 const stratumSchema = z.strictObject({
   name: z.string().trim().min(1).max(100).optional().describe("what the tracer would call it, such as weight/q8_0"),
   class: z.enum(CLASSES).describe("what the bytes are for"),
-  bytes: size.describe("how large it is, such as 110MiB; to 1 %, as all of it repeats some words of 8 bytes"),
-  period: time.describe("how often a word is used: once in this time"),
+  bytes: size.describe(
+    "how large it is, or each of its blocks, such as 110MiB; to 1 %, as all of it repeats some words of 8 bytes",
+  ),
+  period: time.describe("how often a word is used: once in this time; in a block from its begin on"),
   uneven: numeric(z.number().min(0).max(0.9))
     .default(0)
     .describe("share by which a period may be longer or shorter, at random"),
@@ -52,7 +75,8 @@ const stratumSchema = z.strictObject({
   spacing: time.optional().describe("time between the accesses of a period; default: all over the period"),
   writes: numeric(z.number().min(0).max(1))
     .default(0)
-    .describe("share of the accesses that write: 0.25 is every fourth, from the first of a period on"),
+    .describe("share of the accesses that write: 0.25 is every fourth, from the first of a period, or of a block, on"),
+  blocks: blocksSchema.optional().describe("its memory comes and goes; default: it is there in the whole run"),
   from: time.optional().describe("it is used from this moment of the run on; default: from its begin"),
   until: time.optional().describe("it is used until this moment of the run; default: to its end"),
   hot: hotSchema.optional().describe("some words are used more often"),
@@ -60,6 +84,32 @@ const stratumSchema = z.strictObject({
     .default(0)
     .describe("how unlike the words are: sigma of their periods, which are lognormal around `period`"),
 });
+
+/** Refuses what no block can be. @param most blocks of the stratum that there may be in `time_ns` */
+function refuseBlocks(
+  { every, life, uneven }: z.output<typeof blocksSchema>,
+  time_ns: number,
+  most: number,
+  place: readonly PropertyKey[],
+  refuse: (path: PropertyKey[], message: string) => void,
+): void {
+  const times = Object.entries({ every, life });
+  const wrong = times.filter(([, value]) => value < SHORTEST_LIFE_NS || value > LONGEST_NS);
+  for (const [key] of wrong) refuse([...place, "blocks", key], "1ms to 1d expected");
+  if (wrong.length > 0) return;
+  const longest = Math.max(time_ns, life * (1 - uneven)) / (1 + uneven);
+  if (every > longest) {
+    const most_ns = formatNs(roundedDown(longest));
+    refuse([...place, "blocks", "every"], `at most ${most_ns} expected, or a run may have no block`);
+  }
+  const shortest = (time_ns + life * (1 + uneven)) / most;
+  if (every < shortest) {
+    const tooMany = `at least ${formatNs(roundedUp(shortest))} expected, or there would be more than ${formatCount(most)} blocks`;
+    const shared =
+      most === MOST_BLOCKS ? "" : `, as ${formatCount(MOST_BLOCKS)} are shared by the strata that have blocks`;
+    refuse([...place, "blocks", "every"], tooMany + shared);
+  }
+}
 
 export const worldSchema = z
   .strictObject({
@@ -90,6 +140,7 @@ export const worldSchema = z
       if (value < 100 || value > 1e7) refuse([key], "100ns to 10ms expected");
     }
     const names = strata.map(nameOfStratum);
+    const most = MOST_BLOCKS / strata.filter(({ blocks }) => blocks !== undefined).length;
     strata.forEach((stratum, i) => {
       const { bytes, period, touches, spacing } = stratum;
       const uneven = unevenOf({ token, strata }, stratum);
@@ -103,6 +154,7 @@ export const worldSchema = z
       if (until > run) refuse([...place, "until"], `at most the run, ${formatNs(run)}, expected`);
       else if (from !== undefined && from >= until)
         refuse([...place, "from"], `less than the end, ${formatNs(until)}, expected`);
+      if (stratum.blocks !== undefined) refuseBlocks(stratum.blocks, until - (from ?? 0), most, place, refuse);
       const shortest = period * (1 - uneven);
       if (spacing !== undefined && (touches - 1) * spacing > shortest + ROUNDING_NS) {
         const most = formatNs(roundedDown((shortest + ROUNDING_NS) / (touches - 1)));
@@ -114,6 +166,7 @@ export const worldSchema = z
 
 export type DescribedWorld = z.output<typeof worldSchema>;
 export type DescribedStratum = DescribedWorld["strata"][number];
+export type DescribedBlocks = NonNullable<DescribedStratum["blocks"]>;
 
 /** What the tracer would call a stratum. */
 export function nameOfStratum({ name, class: region_type }: DescribedStratum): string {

@@ -29,6 +29,12 @@ describe("a file that describes a world", () => {
     expect(read(`run: 5\ntoken: 0.02\nstrata: [{ ${STRATUM} }]`)).toMatchObject({ run: 5e9, token: 20e6 });
   });
 
+  test("takes blocks as often as it is told to", () => {
+    const blocks = (every: string): string => `strata: [{ ${STRATUM}, blocks: { every: ${every}, life: 1s } }]`;
+    expect(read(blocks("3.1ms")).strata[0]?.blocks).toEqual({ every: 3.1e6, life: 1e9, uneven: 0, reuse: true });
+    expect(read(blocks("30s")).strata).toHaveLength(1);
+  });
+
   test("may fill the shortest period with its accesses, whatever floats make of it", () => {
     for (const uneven of [0, 0.1, 0.3, 0.6, 0.7, 0.8, 0.9]) {
       for (const touches of [2, 4, 11]) {
@@ -80,6 +86,24 @@ describe("a file that describes a world", () => {
     [`run: 5s\nstrata: [{ ${STRATUM}, from: 5s }]`, "from: less than the end, 5.00 s, expected"],
     [`run: 5s\nstrata: [{ ${STRATUM}, from: 3s, until: 2s }]`, "from: less than the end, 2.00 s, expected"],
     [`strata: [{ ${STRATUM}, from: 0s }]`, "more than 0 expected"],
+    [`strata: [{ ${STRATUM}, blocks: { every: 1s } }]`, "strata[0].blocks.life: text with its unit expected"],
+    [`strata: [{ ${STRATUM}, blocks: { every: 1s, live: 1s } }]`, "did you mean life?"],
+    [`strata: [{ ${STRATUM}, blocks: { every: 1us, life: 1s } }]`, "blocks.every: 1ms to 1d expected"],
+    [`strata: [{ ${STRATUM}, blocks: { every: 1s, life: 2d } }]`, "blocks.life: 1ms to 1d expected"],
+    [`strata: [{ ${STRATUM}, blocks: { every: 1s, life: 1s, reuse: 3 } }]`, "blocks.reuse: true or false expected"],
+    [`strata: [{ ${STRATUM}, blocks: { every: 1s, life: 1s, uneven: 1 } }]`, "blocks.uneven: a number from 0 to 0.9"],
+    [
+      `strata: [{ ${STRATUM}, blocks: { every: 40s, life: 1s } }]`,
+      "blocks.every: at most 30.0 s expected, or a run may have no block",
+    ],
+    [
+      `strata: [{ ${STRATUM}, blocks: { every: 2ms, life: 1s } }]`,
+      "blocks.every: at least 3.10 ms expected, or there would be more than 10.0k blocks, but received",
+    ],
+    [
+      `strata: [{ ${STRATUM}, blocks: { every: 1s, life: 1s } }, { name: b, ${STRATUM}, blocks: { every: 4ms, life: 1s } }]`,
+      "strata[1].blocks.every: at least 6.20 ms expected, or there would be more than 5000 blocks, as 10.0k are shared",
+    ],
     [`busy: 2s\nstrata: [{ ${STRATUM} }]`, "idle: expected beside busy"],
     [`idle: 2s\nstrata: [{ ${STRATUM} }]`, "busy: expected beside idle"],
     [`budget: 0\nstrata: [{ ${STRATUM} }]`, "a number from 0.01 to 50"],
