@@ -149,7 +149,8 @@ export function problemsOf(
   }
   const isMissing = issue.code === "invalid_type" && valueAt(file.value, issue.path) === undefined;
   const schema = schemaAt(root, issue.path);
-  const wanted = schema === null ? null : wantedText(schema);
+  // What is wrong beside other keys, a check of ours says better than the kind of value.
+  const wanted = schema === null || issue.code === "custom" ? null : wantedText(schema);
   const kind = wanted ?? kindOf(issue);
   const message = kind === null ? issue.message : `${isMissing ? "missing: " : ""}${kind} expected`;
   const described = schema?.description ?? null;

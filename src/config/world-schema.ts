@@ -12,6 +12,8 @@ const LEAST_RUN_S = 1;
 const MOST_STRATA = 16;
 /** Of all strata in a run: each is memory of its own, which the policy is told of. */
 const MOST_BLOCKS = 10_000;
+/** Where so many come at random moments in the mean, next to no run has none. */
+const LEAST_RANDOM_BLOCKS = 8;
 const LONGEST_NS = 86_400e9;
 const SHORTEST_LIFE_NS = 1e6;
 
@@ -61,6 +63,8 @@ const blocksSchema = z.strictObject({
     .describe("a block lies at addresses that were freed, where there are such; false: at new ones"),
 });
 
+const BY_CHANCE = ["moments", "writes", "blocks"] as const;
+
 const stratumSchema = z.strictObject({
   name: z.string().trim().min(1).max(100).optional().describe("what the tracer would call it, such as weight/q8_0"),
   class: z.enum(CLASSES).describe("what the bytes are for"),
@@ -83,21 +87,36 @@ const stratumSchema = z.strictObject({
   sigma: numeric(z.number().min(0).max(3))
     .default(0)
     .describe("how unlike the words are: sigma of their periods, which are lognormal around `period`"),
+  pareto: numeric(z.number().min(0.5).max(10))
+    .optional()
+    .describe("few words are used very often: x times as often as in `period`, or more, x^-pareto of them are"),
+  random: z
+    .array(z.enum(BY_CHANCE))
+    .default([])
+    .describe(
+      "what is left to chance, not by tokens: moments: a word is used at any moment, once in `period` in the mean; writes: any access may write; blocks: they come at any moment and live for any time",
+    ),
 });
+
+export type DescribedStratum = z.output<typeof stratumSchema>;
+export type DescribedBlocks = z.output<typeof blocksSchema>;
 
 /** Refuses what no block can be. @param most blocks of the stratum that there may be in `time_ns` */
 function refuseBlocks(
-  { every, life, uneven }: z.output<typeof blocksSchema>,
+  { blocks, random }: Pick<DescribedStratum, "random"> & { readonly blocks: DescribedBlocks },
   time_ns: number,
   most: number,
   place: readonly PropertyKey[],
   refuse: (path: PropertyKey[], message: string) => void,
 ): void {
+  const { every, life, uneven } = blocks;
   const times = Object.entries({ every, life });
   const wrong = times.filter(([, value]) => value < SHORTEST_LIFE_NS || value > LONGEST_NS);
   for (const [key] of wrong) refuse([...place, "blocks", key], "1ms to 1d expected");
   if (wrong.length > 0) return;
-  const longest = Math.max(time_ns, life * (1 - uneven)) / (1 + uneven);
+  const longest = random.includes("blocks")
+    ? (time_ns + life) / LEAST_RANDOM_BLOCKS
+    : Math.max(time_ns, life * (1 - uneven)) / (1 + uneven);
   if (every > longest) {
     const most_ns = formatNs(roundedDown(longest));
     refuse([...place, "blocks", "every"], `at most ${most_ns} expected, or a run may have no block`);
@@ -109,6 +128,22 @@ function refuseBlocks(
       most === MOST_BLOCKS ? "" : `, as ${formatCount(MOST_BLOCKS)} are shared by the strata that have blocks`;
     refuse([...place, "blocks", "every"], tooMany + shared);
   }
+}
+
+/** Refuses what is of no use beside what is left to chance. */
+function refuseChance(
+  { random, blocks, uneven, touches, spacing, writes }: DescribedStratum,
+  place: readonly PropertyKey[],
+  refuse: (path: PropertyKey[], message: string) => void,
+): void {
+  const isRandom = (what: (typeof BY_CHANCE)[number]): boolean => random.includes(what);
+  if (isRandom("moments") && uneven > 0) refuse([...place, "uneven"], "0 expected beside random moments");
+  if (isRandom("moments") && touches > 1 && spacing === undefined)
+    refuse([...place, "touches"], "1 expected, or spacing: uses at random moments have no length by themselves");
+  if (isRandom("writes") && writes === 0) refuse([...place, "random"], "writes expected for random writes");
+  if (isRandom("blocks") && blocks === undefined) refuse([...place, "random"], "blocks expected for random blocks");
+  if (isRandom("blocks") && blocks !== undefined && blocks.uneven > 0)
+    refuse([...place, "blocks", "uneven"], "0 expected beside random blocks");
 }
 
 export const worldSchema = z
@@ -154,7 +189,9 @@ export const worldSchema = z
       if (until > run) refuse([...place, "until"], `at most the run, ${formatNs(run)}, expected`);
       else if (from !== undefined && from >= until)
         refuse([...place, "from"], `less than the end, ${formatNs(until)}, expected`);
-      if (stratum.blocks !== undefined) refuseBlocks(stratum.blocks, until - (from ?? 0), most, place, refuse);
+      const { blocks, random } = stratum;
+      if (blocks !== undefined) refuseBlocks({ blocks, random }, until - (from ?? 0), most, place, refuse);
+      refuseChance(stratum, place, refuse);
       const shortest = period * (1 - uneven);
       if (spacing !== undefined && (touches - 1) * spacing > shortest + ROUNDING_NS) {
         const most = formatNs(roundedDown((shortest + ROUNDING_NS) / (touches - 1)));
@@ -165,8 +202,6 @@ export const worldSchema = z
   });
 
 export type DescribedWorld = z.output<typeof worldSchema>;
-export type DescribedStratum = DescribedWorld["strata"][number];
-export type DescribedBlocks = NonNullable<DescribedStratum["blocks"]>;
 
 /** What the tracer would call a stratum. */
 export function nameOfStratum({ name, class: region_type }: DescribedStratum): string {
@@ -176,8 +211,8 @@ export function nameOfStratum({ name, class: region_type }: DescribedStratum): s
 /** How uneven the periods of a stratum are: those that are tokens are all as uneven as the most uneven of them. */
 export function unevenOf(
   { token, strata }: Pick<DescribedWorld, "strata" | "token">,
-  { period, uneven }: Pick<DescribedStratum, "period" | "uneven">,
+  { period, uneven, random }: Pick<DescribedStratum, "period" | "uneven" | "random">,
 ): number {
-  if (period !== token) return uneven;
+  if (period !== token || random.includes("moments")) return uneven;
   return Math.max(0, ...strata.filter((stratum) => stratum.period === token).map((stratum) => stratum.uneven));
 }

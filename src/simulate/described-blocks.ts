@@ -1,7 +1,7 @@
 /** Memory of a described work that comes and goes: when each block is there, and at which place. */
 import type { DescribedBlocks } from "../config/world-schema.ts";
 import type { Random } from "../statistics/prng.ts";
-import { type IsBusy, type Period, periodsOf } from "./described-periods.ts";
+import { exponential, type IsBusy, momentsOf, type Period, periodsOf } from "./described-periods.ts";
 
 export interface Block {
   readonly life_ns: readonly [born: number, freed: number];
@@ -17,17 +17,23 @@ interface Coming {
   readonly run_ns: number;
   /** The tokens that they come with; null where they come at times of their own. */
   readonly tokens: readonly Period[] | null;
+  /** They come at any moment, and live for any time. */
+  readonly isRandom: boolean;
 }
+
+/** Of lives of any length next to none is longer, in means of them. */
+const LONGEST_RANDOM_LIFE = 10;
 
 /** When blocks come that are there in the run, those among them that come before its begin. */
 function births(
   { every, life, uneven }: DescribedBlocks,
-  { from, until, run_ns, tokens }: Coming,
+  { from, until, run_ns, tokens, isRandom }: Coming,
   isBusy: IsBusy,
   random: Random,
 ): number[] {
-  const first = from ?? -life * (1 + uneven);
+  const first = from ?? -life * (isRandom ? LONGEST_RANDOM_LIFE : 1 + uneven);
   const end = until ?? run_ns;
+  if (isRandom) return momentsOf(every, [first, end], isBusy, random).map(([begin]) => begin);
   if (tokens === null) {
     const periods = periodsOf(every, uneven, [first, end], isBusy, random);
     return periods.map(([begin]) => begin).filter((begin) => begin >= first);
@@ -47,7 +53,8 @@ export function blocksOf(blocks: DescribedBlocks, coming: Coming, isBusy: IsBusy
   const taken: number[] = [];
   for (const birth of births(blocks, coming, isBusy, random)) {
     const born = Math.round(birth);
-    const end = Math.round(birth + life * (1 + uneven * (2 * random() - 1)));
+    const part = coming.isRandom ? exponential(random) : 1 + uneven * (2 * random() - 1);
+    const end = Math.round(birth + life * part);
     const freed = Math.min(end, Math.round(coming.until ?? Number.POSITIVE_INFINITY));
     if (freed <= Math.max(0, born)) continue;
     const free = reuse ? taken.findIndex((until) => until <= born) : -1;
