@@ -103,7 +103,7 @@ export type DescribedBlocks = z.output<typeof blocksSchema>;
 
 /** Refuses what no block can be. @param most blocks of the stratum that there may be in `time_ns` */
 function refuseBlocks(
-  { blocks, random }: Pick<DescribedStratum, "random"> & { readonly blocks: DescribedBlocks },
+  { blocks, random, from }: DescribedStratum & { readonly blocks: DescribedBlocks },
   time_ns: number,
   most: number,
   place: readonly PropertyKey[],
@@ -113,15 +113,17 @@ function refuseBlocks(
   const times = Object.entries({ every, life });
   const wrong = times.filter(([, value]) => value < SHORTEST_LIFE_NS || value > LONGEST_NS);
   for (const [key] of wrong) refuse([...place, "blocks", key], "1ms to 1d expected");
-  if (wrong.length > 0) return;
+  if (wrong.length > 0 || time_ns <= 0) return;
+  // Those that came before the run may be there in it, but none comes before the moment from which they are used on.
+  const before = from === undefined ? life : 0;
   const longest = random.includes("blocks")
-    ? (time_ns + life) / LEAST_RANDOM_BLOCKS
-    : Math.max(time_ns, life * (1 - uneven)) / (1 + uneven);
+    ? (time_ns + before) / LEAST_RANDOM_BLOCKS
+    : Math.max(time_ns, before * (1 - uneven)) / (1 + uneven);
   if (every > longest) {
     const most_ns = formatNs(roundedDown(longest));
     refuse([...place, "blocks", "every"], `at most ${most_ns} expected, or a run may have no block`);
   }
-  const shortest = (time_ns + life * (1 + uneven)) / most;
+  const shortest = (time_ns + before * (1 + uneven)) / most;
   if (every < shortest) {
     const tooMany = `at least ${formatNs(roundedUp(shortest))} expected, or there would be more than ${formatCount(most)} blocks`;
     const shared =
@@ -189,8 +191,8 @@ export const worldSchema = z
       if (until > run) refuse([...place, "until"], `at most the run, ${formatNs(run)}, expected`);
       else if (from !== undefined && from >= until)
         refuse([...place, "from"], `less than the end, ${formatNs(until)}, expected`);
-      const { blocks, random } = stratum;
-      if (blocks !== undefined) refuseBlocks({ blocks, random }, until - (from ?? 0), most, place, refuse);
+      const { blocks } = stratum;
+      if (blocks !== undefined) refuseBlocks({ ...stratum, blocks }, until - (from ?? 0), most, place, refuse);
       refuseChance(stratum, place, refuse);
       const shortest = period * (1 - uneven);
       if (spacing !== undefined && (touches - 1) * spacing > shortest + ROUNDING_NS) {

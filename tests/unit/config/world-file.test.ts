@@ -33,6 +33,8 @@ describe("a file that describes a world", () => {
     const blocks = (every: string): string => `strata: [{ ${STRATUM}, blocks: { every: ${every}, life: 1s } }]`;
     expect(read(blocks("3.1ms")).strata[0]?.blocks).toEqual({ every: 3.1e6, life: 1e9, uneven: 0, reuse: true });
     expect(read(blocks("30s")).strata).toHaveLength(1);
+    // None comes before the moment from which it is used on.
+    expect(read(`strata: [{ ${STRATUM}, from: 1s, blocks: { every: 50ms, life: 1d } }]`).strata).toHaveLength(1);
   });
 
   test("may fill the shortest period with its accesses, whatever floats make of it", () => {
@@ -85,6 +87,10 @@ describe("a file that describes a world", () => {
     [`run: 5s\nstrata: [{ ${STRATUM}, until: 6s }]`, "until: at most the run, 5.00 s, expected"],
     [`run: 5s\nstrata: [{ ${STRATUM}, from: 5s }]`, "from: less than the end, 5.00 s, expected"],
     [`run: 5s\nstrata: [{ ${STRATUM}, from: 3s, until: 2s }]`, "from: less than the end, 2.00 s, expected"],
+    [
+      `run: 5s\nstrata: [{ ${STRATUM}, from: 3s, until: 2s, blocks: { every: 1s, life: 1s } }]`,
+      "from: less than the end, 2.00 s, expected",
+    ],
     [`strata: [{ ${STRATUM}, from: 0s }]`, "more than 0 expected"],
     [`strata: [{ ${STRATUM}, blocks: { every: 1s } }]`, "strata[0].blocks.life: text with its unit expected"],
     [`strata: [{ ${STRATUM}, blocks: { every: 1s, live: 1s } }]`, "did you mean life?"],
@@ -116,6 +122,14 @@ describe("a file that describes a world", () => {
     ],
     [
       `run: 7s\nstrata: [{ ${STRATUM}, random: [blocks], blocks: { every: 2s, life: 1s } }]`,
+      "blocks.every: at most 1.00 s expected, or a run may have no block",
+    ],
+    [
+      `strata: [{ ${STRATUM}, from: 29s, blocks: { every: 2s, life: 3s } }]`,
+      "blocks.every: at most 1.00 s expected, or a run may have no block",
+    ],
+    [
+      `strata: [{ ${STRATUM}, from: 22s, random: [blocks], blocks: { every: 2s, life: 3s } }]`,
       "blocks.every: at most 1.00 s expected, or a run may have no block",
     ],
     [`strata: [{ ${STRATUM}, pareto: 0.2 }]`, "pareto: a number from 0.5 to 10 expected"],
