@@ -81,6 +81,7 @@ export function errno(): number {
 /** Page size of this machine in bytes. */
 export const PAGE_BYTES = libc.getpagesize();
 
+const CLOCK_THREAD_CPUTIME_ID = 3;
 const timespec = new BigInt64Array(new ArrayBuffer(16));
 const timespecAt = addressOf(timespec);
 
@@ -94,6 +95,12 @@ export function monotonicNs(): bigint {
 export function realtimeNs(): bigint {
   libc.clock_gettime(0, timespecAt);
   return (timespec[0] ?? 0n) * 1_000_000_000n + (timespec[1] ?? 0n);
+}
+
+/** CPU time of this thread in ns, kernel work on its behalf included. */
+export function threadCpuNs(): number {
+  libc.clock_gettime(CLOCK_THREAD_CPUTIME_ID, timespecAt);
+  return Number(timespec[0] ?? 0n) * 1e9 + Number(timespec[1] ?? 0n);
 }
 
 /** A file descriptor that is closed once. */

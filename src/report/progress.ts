@@ -33,6 +33,8 @@ const DRAW_MS = 100;
 const LINE_MS = 10_000;
 /** How long work must have been seen before what is left of it is told. */
 const LEAST_LOOK_MS = 1000;
+/** From so long a wait on it is told, where that is half of the time that has gone by or more. */
+const LONG_WAIT_MS = 5000;
 const ERASE = "\r\x1b[2K";
 
 /** The line's text: `decoding  812 tokens  41.2k events/s  0 lost  12.0 s  18.0 s left`. */
@@ -54,14 +56,28 @@ export function progressText(
   return parts.join("  ");
 }
 
-/** A progress line, or lines where the stream is no TTY; silent where it is `quiet`. @param now ms that only grow */
+interface ProgressOptions {
+  readonly quiet?: boolean;
+  /** ms that only grow. */
+  readonly now?: () => number;
+  /** How long this process has waited for a CPU so far, in ns. */
+  readonly waitedNs?: () => number;
+}
+
+/** A progress line, or lines where the stream is no TTY; silent where it is `quiet`. */
 export function createProgress(
   stream: ProgressStream,
-  { quiet = false, now = () => performance.now() }: { quiet?: boolean; now?: () => number } = {},
+  { quiet = false, now = () => performance.now(), waitedNs = () => 0 }: ProgressOptions = {},
 ): Progress {
   const isTerminal = stream.isTTY === true;
   const everyMs = isTerminal ? DRAW_MS : LINE_MS;
   const began = now();
+  const waitedBefore_ns = waitedNs();
+  /** Why all goes on so slowly, where others leave no CPU; null where they do. */
+  const waitText = (elapsedMs: number): string | null => {
+    const waitedMs = (waitedNs() - waitedBefore_ns) / 1e6;
+    return waitedMs < LONG_WAIT_MS || waitedMs < elapsedMs / 2 ? null : `waited ${formatNs(waitedMs * 1e6)} for a CPU`;
+  };
   /** When the work began of which a share is told: what came before it says nothing of its speed. */
   let first: { readonly ms: number; readonly share: number } | null = null;
   const left = (share: number | null, atMs: number): number | null => {
@@ -85,7 +101,8 @@ export function createProgress(
       if (atMs - drawnMs < everyMs) return;
       const sinceMs = Math.max(1, atMs - Math.max(drawnMs, began));
       const rate = state.events === null ? null : Math.max(0, (1000 * (state.events - drawnEvents)) / sinceMs);
-      const text = progressText(state, atMs - began, rate, leftMs);
+      const wait = waitText(atMs - began);
+      const text = progressText(state, atMs - began, rate, leftMs) + (wait === null ? "" : `  ${wait}`);
       drawnMs = atMs;
       // What follows a recording counts from nothing again.
       drawnEvents = state.events ?? 0;

@@ -6,8 +6,7 @@ import { openLifecycle } from "../../src/collect/ebpf/lifecycle/lifecycle.ts";
 import { MAPPINGS_PER_POLL } from "../../src/collect/ebpf/lifecycle/lifecycle-part.ts";
 import { openEncoder } from "../../src/columnar/segments/encoder.ts";
 import { openSegmentWriter } from "../../src/columnar/segments/segment-writer.ts";
-import { monotonicNs } from "../../src/kernel/libc.ts";
-import { threadCpuNs } from "../../src/kernel/thread-time.ts";
+import { monotonicNs, threadCpuNs } from "../../src/kernel/libc.ts";
 import { pollPace } from "../../src/record/poll-pace.ts";
 
 /** What the recorder prints when the process has ended. */

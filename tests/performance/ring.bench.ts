@@ -1,9 +1,8 @@
 /** From the rings to Bun: producers on two CPUs at a steady rate, one reader that polls as a run does. */
 import { type BlockRows, blockReader } from "../../src/columnar/blocks.ts";
-import { affinityCpus, monotonicNs } from "../../src/kernel/libc.ts";
+import { affinityCpus, monotonicNs, threadCpuNs } from "../../src/kernel/libc.ts";
 import { openBpfObject } from "../../src/kernel/open-bpf-object.ts";
 import { openRing } from "../../src/kernel/ring.ts";
-import { threadCpuNs } from "../../src/kernel/thread-time.ts";
 import { type RingLayout, ringLayout } from "../../src/schema/c-header.ts";
 import { aside, atLeast, atMost, type BenchOptions, type BenchRow, median } from "./bench-row.ts";
 import type { ProducerDone, ProducerJob } from "./ring-producer.ts";

@@ -10,7 +10,7 @@ import { createProcessCollector } from "../../../src/collect/process/process-col
 import { type Batch, isStringColumn, NULL_CODE } from "../../../src/columnar/batch.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
 import { monotonicNs } from "../../../src/kernel/libc.ts";
-import { runQueueWaitNs } from "../../../src/kernel/thread-time.ts";
+import { runQueueWaitNs } from "../../../src/kernel/run-queue-wait.ts";
 import { type ColumnType, columnsOf, STREAMS } from "../../../src/schema/columns.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { createProcessTree } from "../../../src/target/process-tree.ts";

@@ -49,6 +49,22 @@ describe("the progress line", () => {
     expect(written.at(-1)).toContain("5000 events/s");
   });
 
+  test("says how long it waited for a CPU, where that is most of the time: others have them all", () => {
+    const written: string[] = [];
+    const clock = { ms: 0, waited_ns: 70e9 };
+    const stream = { write: (text: string) => written.push(text) };
+    const progress = createProgress(stream, { now: () => clock.ms, waitedNs: () => clock.waited_ns });
+    for (const [ms, waited_ns] of [
+      [10_000, 74.9e9],
+      [20_000, 79e9],
+      [46_300, 112e9],
+    ] as const) {
+      Object.assign(clock, { ms, waited_ns });
+      progress.update({ ...state, share: null });
+    }
+    expect(written.map((line) => line.trimEnd().split("  ").slice(5))).toEqual([[], [], ["waited 42.0 s for a CPU"]]);
+  });
+
   test("never tells a rate below nothing, also where what follows counts anew", () => {
     const { written, clock, progress } = recorded(true);
     progress.update({ ...state, events: 50_000 });

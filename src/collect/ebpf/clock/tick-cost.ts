@@ -3,7 +3,7 @@ import { u32Bytes } from "../../../kernel/bpf-map.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
 import { type MachineCode, openMachineCode } from "../../../kernel/machine-code.ts";
 import { IOC, perfEventOpen, perfIoctl } from "../../../kernel/perf-event.ts";
-import { runQueueWaitNs } from "../../../kernel/thread-time.ts";
+import { runQueueWaitNs } from "../../../kernel/run-queue-wait.ts";
 import { recordLayout } from "../../../schema/records.ts";
 import { loadClockProgram } from "./clock-program.ts";
 import { timerAttr } from "./timer-attr.ts";

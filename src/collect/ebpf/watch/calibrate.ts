@@ -1,7 +1,7 @@
 /** What a trap and a retarget cost on this machine, measured on loops of our own before the target is watched. */
-import { monotonicNs } from "../../../kernel/libc.ts";
+import { monotonicNs, threadCpuNs } from "../../../kernel/libc.ts";
 import { type MachineCode, openMachineCode, type Spinner } from "../../../kernel/machine-code.ts";
-import { runQueueWaitNs, threadCpuNs } from "../../../kernel/thread-time.ts";
+import { runQueueWaitNs } from "../../../kernel/run-queue-wait.ts";
 import { armWatch, type WatchSpec } from "./arm.ts";
 import type { WatchCosts } from "./budget.ts";
 import type { SharedSlots } from "./slots.ts";
