@@ -1,7 +1,7 @@
 /** Time between passes over a byte. */
 
 import { carryingUnits } from "../../statistics/carrying-units.ts";
-import { isWithoutEnds } from "../../statistics/interval.ts";
+import type { Interval } from "../../statistics/interval.ts";
 import {
   boundedQuantiles,
   pooledSample,
@@ -12,10 +12,11 @@ import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
 import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/arming-echo.ts";
+import { BUSIER } from "../watched/busier-bytes.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
 import { earliestShare, windowsByAge } from "../watched/moments-after-birth.ts";
-import { fewCarry, isCarriedByFew } from "../watched/pass-rate.ts";
+import { fewCarry, isCarriedByFew, passRate } from "../watched/pass-rate.ts";
 import { UNDRAWN, undrawnPasses } from "../watched/undrawn-passes.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
@@ -74,25 +75,51 @@ export function intervalsSeen(set: WatchSet): Intervals {
   };
 }
 
+/** Passes over bytes that are used more often than any that was drawn, over all that were counted, at most. */
+function busierShare({ uniform, stores }: Group): number {
+  return Math.max(passRate(uniform, "read", true).busier, passRate(stores, "write").busier);
+}
+
+interface Told {
+  readonly estimate: Interval;
+  /** Why it has no end. */
+  readonly why?: string;
+}
+
+/**
+ * The quantiles with their intervals. Where one has no upper end all rests on the lower one: passes over busier bytes, of which none was
+ * drawn, come after shorter times, and that end allows for them.
+ */
+function quantilesTold(group: Group, { sample, undrawn }: Intervals): Told[] {
+  const qs = QUANTILES.map(([, q]) => q);
+  const resamples = group.uniform.resamples();
+  const found = boundedQuantiles(sample, qs, resamples, undrawn);
+  const isOpen = ({ value, hi }: Interval): boolean => value === null || hi === null;
+  const busier = found.some(isOpen) ? busierShare(group) : 0;
+  const floors = busier > 0 ? boundedQuantiles(sample, qs, resamples, undrawn + busier) : found;
+  return found.map((one, k) => {
+    const lo = isOpen(one) ? (floors[k]?.lo ?? null) : one.lo;
+    if (lo !== null || one.hi !== null) return { estimate: { ...one, lo } };
+    const isUndrawn = one.lo === null && undrawn > 0;
+    return { estimate: NOTHING, ...(isUndrawn ? { why: UNDRAWN } : busier > 0 ? { why: BUSIER } : {}) };
+  });
+}
+
 function watchFigures(group: Group): Figure[] {
   const { uniform } = group;
   const { cut } = countWindows(uniform);
-  const { sample, undrawn } = intervalsSeen(uniform);
+  const seen = intervalsSeen(uniform);
+  const { sample } = seen;
   const carrying = carryingUnits(sample.unit_weight);
   const isFew = sample.n >= FEWEST && isCarriedByFew(carrying);
   const echo = armingEcho(uniform).share;
   const why = cut > MOST_CUT ? CUT : isFew ? fewCarry(carrying) : sample.n >= FEWEST ? tooFewByTime(uniform) : null;
-  const estimates = boundedQuantiles(
-    sample,
-    QUANTILES.map(([, q]) => q),
-    uniform.resamples(),
-    undrawn,
-  );
+  const quantiles = quantilesTold(group, seen);
   return QUANTILES.map(([metric, , fewest], k) => ({
     metric,
     source: "watch",
-    estimate: why === null ? timesWithEcho(estimates[k] ?? NOTHING, echo) : NOTHING,
-    ...(isWithoutEnds(estimates[k]) && undrawn > 0 ? { why: UNDRAWN } : {}),
+    estimate: why === null ? timesWithEcho(quantiles[k]?.estimate ?? NOTHING, echo) : NOTHING,
+    ...(quantiles[k]?.why === undefined ? {} : { why: quantiles[k].why }),
     n: sample.n,
     n_censored: sample.n_censored,
     // However many are cut short: the curve ends where too few were looked at so long.
@@ -121,7 +148,7 @@ export const interAccessInterval: MetricFamily = {
     averaged_over: "passes",
   })),
   estimator:
-    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, as far as each that was looked at so long stands for fewer than five like it; intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Strata of which no watch saw a pass in the time that counts may have some all the same (Clopper-Pearson): and so may watches of which a trap was lost: the interval holds that all of theirs are shorter, and that all are longer. Soon after memory came fewer windows hold a pass than later: each counts by the inverse of the chance that one does, for 20 at most, and as many as are among the earliest may lie before these. Intervals shorter than the pass gap cannot appear. The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
+    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, as far as each that was looked at so long stands for fewer than five like it; intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Strata of which no watch saw a pass in the time that counts may have some all the same (Clopper-Pearson): and so may watches of which a trap was lost: the interval holds that all of theirs are shorter, and that all are longer. Soon after memory came fewer windows hold a pass than later: each counts by the inverse of the chance that one does, for 20 at most, and as many as are among the earliest may lie before these. Where addresses are very unlike and the quantile has no upper end, its lower end holds that passes over busier bytes, of which none was drawn, are shorter, as many as the rates allow for. Intervals shorter than the pass gap cannot appear. The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
   sources: [
     ["watch", "every access to the watched bytes is seen"],
     ["import", "traces that hold every access, by address in place of byte and pass"],
