@@ -44,7 +44,8 @@ function withUnit(value: number, unit: string): string {
   return formatIn(value, scale) + scale.unit;
 }
 
-function intervalText({ lo, hi, unit }: ShownFigure, scale: Scale): string {
+/** `[4.40, 4.52]`, in the scale of a value that stands before it. */
+export function intervalText({ lo, hi, unit }: Pick<ShownFigure, "lo" | "hi" | "unit">, scale: Scale): string {
   const end = (value: number | null): string => {
     if (!isNumber(value)) return "?";
     // An end far from the value has its own unit: 12 s in ms would be unreadable.

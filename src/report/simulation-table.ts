@@ -1,7 +1,7 @@
 /** What `simulate` prints for people. */
 import type { SimulatedFigure, Simulation } from "../schema/simulation.ts";
 import { formatCount, formatCounted, formatIn, formatNs, withoutNumbers } from "../units.ts";
-import { scaleOf } from "./figure.ts";
+import { intervalText, scaleOf } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
 import { answerOf, simulationNotes } from "./simulation-notes.ts";
 import { type Line, render, type Terminal, wrap } from "./terminal.ts";
@@ -29,9 +29,8 @@ function saysText(figure: SimulatedFigure, reasonOf: (why: string) => number): L
   const reason: Line = why === null || ok === figure.runs ? [] : [{ text: ` (${reasonOf(why)})`, ink: "dim" }];
   if (answer === "value" && value !== null) {
     const scale = scaleOf(unit, value);
-    const end = (x: number | null): string => (x === null ? "?" : formatIn(x, scale));
-    const interval = ` [${end(lo)}, ${end(hi)}]`;
-    return [{ text: formatIn(value, scale) + scale.unit, ink: "bold" }, { text: interval, ink: "dim" }, ...reason];
+    const interval: Line[number] = { text: ` ${intervalText({ lo, hi, unit }, scale)}`, ink: "dim" };
+    return [{ text: formatIn(value, scale) + scale.unit, ink: "bold" }, interval, ...reason];
   }
   if (answer !== "bound") return [{ text: truth === null ? "nothing to tell" : "refused", ink: "dim" }, ...reason];
   const isLower = bound_lo !== null && (bound_lo > 0 || bound_hi === null);

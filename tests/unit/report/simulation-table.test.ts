@@ -84,6 +84,11 @@ describe("the table of a described world", () => {
     expect(sentences([{ ...SOME, ok: 20, bound: 0 }]).trim()).toEndWith("1 of 1 figure would be had.");
   });
 
+  test("gives an end of an interval that is far from the value a unit of its own", () => {
+    const figure = { ...SOME, metric: "still_needed_p50_ns", unit: "ns", value: 0, lo: 0, hi: 515_084 };
+    expect(textOf([{ ...figure, why: null, ok: 20, bound: 0 }])).toMatch(/ 0 ns \[0, 515 .s\]/);
+  });
+
   test.each([20, 40, 80, 120])("fits into %d columns", (width) => {
     for (const line of textOf([SOME, BOUND, NOTHING], {}, width).split("\n"))
       expect(line.length).toBeLessThanOrEqual(width);
