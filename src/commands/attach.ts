@@ -3,11 +3,9 @@ import { defineCommand } from "citty";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { attachSchema, parseOptions, sweepFlagsSchema } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
-import { runQueueWaitNs } from "../kernel/run-queue-wait.ts";
 import { watchSignals } from "../record/signals.ts";
-import { createProgress } from "../report/progress.ts";
 import { planOfFile, readOptions } from "./experiment.ts";
-import { linesBeside } from "./lines.ts";
+import { linesBeside, recordingProgress } from "./lines.ts";
 import { printRecorded } from "./recorded-output.ts";
 import { printReport } from "./report-output.ts";
 
@@ -35,10 +33,7 @@ export const attachCommand = defineCommand({
     const options = effective.run;
     // Loaded on use: every other command has the same entry point.
     const { attach } = await import("../pipelines/attach.ts");
-    const progress = createProgress(process.stderr, {
-      quiet: options.quiet,
-      waitedNs: () => runQueueWaitNs(process.pid),
-    });
+    const progress = recordingProgress(options);
     const { say, notice } = linesBeside(progress, options);
     using signals = watchSignals();
     try {

@@ -1,11 +1,17 @@
-/** Lines on stderr beside the progress of a recording. */
-import type { Progress } from "../report/progress.ts";
+/** The progress of a recording on stderr, and lines beside it. */
+import { runQueueWaitNs } from "../kernel/run-queue-wait.ts";
+import { createProgress, type Progress } from "../report/progress.ts";
 
 export interface Lines {
   /** For a person who asked for more. */
   readonly say: (line: string) => void;
   /** For everybody who did not ask for silence. */
   readonly notice: (line: string) => void;
+}
+
+/** Progress that says, too, how long the tracer waited for a CPU. */
+export function recordingProgress({ quiet }: { quiet: boolean }): Progress {
+  return createProgress(process.stderr, { quiet, waitedNs: () => runQueueWaitNs(process.pid) });
 }
 
 export function linesBeside(progress: Progress, { verbose, quiet }: { verbose: boolean; quiet: boolean }): Lines {

@@ -3,11 +3,9 @@ import { defineCommand } from "citty";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { demoSchema, parseOptions, resumeSchema, runSchema, serveSchema, sweepFlagsSchema } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
-import { runQueueWaitNs } from "../kernel/run-queue-wait.ts";
 import { watchSignals } from "../record/signals.ts";
-import { createProgress } from "../report/progress.ts";
 import { planOfFile, readOptions, runPlan } from "./experiment.ts";
-import { linesBeside } from "./lines.ts";
+import { linesBeside, recordingProgress } from "./lines.ts";
 import { printRecorded } from "./recorded-output.ts";
 import { printReport } from "./report-output.ts";
 
@@ -108,10 +106,7 @@ export const runCommand = defineCommand({
       import("../pipelines/run.ts"),
       import("../pipelines/serving.ts"),
     ]);
-    const progress = createProgress(process.stderr, {
-      quiet: options.quiet,
-      waitedNs: () => runQueueWaitNs(process.pid),
-    });
+    const progress = recordingProgress(options);
     const { say, notice } = linesBeside(progress, options);
     using signals = watchSignals();
     try {

@@ -29,16 +29,10 @@ function wordsAround(bytes: number): string {
 /** Accesses are at whole ns. */
 const ROUNDING_NS = 0.5;
 
-/** So that it is not too much as it is shown, with three digits. */
-function roundedDown(value: number): number {
+/** As it is shown, with three digits: rounded down it is not too much, rounded up not too little. */
+function shown(value: number, round: (value: number) => number): number {
   const digit = 10 ** (Math.floor(Math.log10(value)) - 2);
-  return Math.floor(value / digit) * digit;
-}
-
-/** So that it is not too little as it is shown, with three digits. */
-function roundedUp(value: number): number {
-  const digit = 10 ** (Math.floor(Math.log10(value)) - 2);
-  return Math.ceil(value / digit) * digit;
+  return round(value / digit) * digit;
 }
 
 /** ns; text with its unit, or a number of seconds. */
@@ -120,12 +114,12 @@ function refuseBlocks(
     ? (time_ns + before) / LEAST_RANDOM_BLOCKS
     : Math.max(time_ns, before * (1 - uneven)) / (1 + uneven);
   if (every > longest) {
-    const most_ns = formatNs(roundedDown(longest));
+    const most_ns = formatNs(shown(longest, Math.floor));
     refuse([...place, "blocks", "every"], `at most ${most_ns} expected, or a run may have no block`);
   }
   const shortest = (time_ns + before * (1 + uneven)) / most;
   if (every < shortest) {
-    const tooMany = `at least ${formatNs(roundedUp(shortest))} expected, or there would be more than ${formatCount(most)} blocks`;
+    const tooMany = `at least ${formatNs(shown(shortest, Math.ceil))} expected, or there would be more than ${formatCount(most)} blocks`;
     const shared =
       most === MOST_BLOCKS ? "" : `, as ${formatCount(MOST_BLOCKS)} are shared by the strata that have blocks`;
     refuse([...place, "blocks", "every"], tooMany + shared);
@@ -196,7 +190,7 @@ export const worldSchema = z
       refuseChance(stratum, place, refuse);
       const shortest = period * (1 - uneven);
       if (spacing !== undefined && (touches - 1) * spacing > shortest + ROUNDING_NS) {
-        const most = formatNs(roundedDown((shortest + ROUNDING_NS) / (touches - 1)));
+        const most = formatNs(shown((shortest + ROUNDING_NS) / (touches - 1), Math.floor));
         const fitting = `${touches} accesses fit into the shortest period, ${formatNs(shortest)}`;
         refuse([...place, "spacing"], `${fitting}, if they are at most ${most} apart`);
       }

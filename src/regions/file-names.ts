@@ -1,8 +1,8 @@
 /** Names of mapped files that arrive beside the calls (perf's MMAP2 records), before or after them. */
 import { type AddressSpace, adoptFile, hasFileOffset, type Mapping, mayBe } from "./address-space.ts";
+import { STACK } from "./mapping-row.ts";
 import { applySeen, type Seen } from "./snapshot.ts";
 
-const STACK = "[stack]";
 /** A name that came before the call it belongs to; calls return within this many later names. */
 const KEEP_NAMES = 256;
 

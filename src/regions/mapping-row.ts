@@ -81,6 +81,8 @@ export function isShared(flags: number): boolean {
   return type === MAP_SHARED || type === (MAP_SHARED | MAP_PRIVATE);
 }
 
+/** What the kernel calls the first stack of a program. */
+export const STACK = "[stack]";
 const KERNEL_NAMES = new Set(["[vdso]", "[vvar]", "[vvar_vclock]", "[vsyscall]", "[vectors]", "[uprobes]"]);
 const SHMEM_PREFIXES = ["/dev/zero", "/memfd:", "/SYSV", "/dev/shm/", "[anon_shmem:"];
 
@@ -88,7 +90,7 @@ const SHMEM_PREFIXES = ["/dev/zero", "/memfd:", "/SYSV", "/dev/shm/", "[anon_shm
 export function mappingKindOf(flags: number, path: string | null): MappingKind {
   if (path !== null) {
     if (path === "[heap]") return "heap";
-    if (path === "[stack]" || path.startsWith("[stack:")) return "stack";
+    if (path === STACK || path.startsWith("[stack:")) return "stack";
     if (KERNEL_NAMES.has(path)) return "vdso";
     if (SHMEM_PREFIXES.some((prefix) => path.startsWith(prefix))) return "shmem";
     if (path.startsWith("[anon:")) return "anon";
@@ -104,6 +106,6 @@ export function observedFlags(shared: boolean, inode: bigint, path: string | nul
   const kernelFile = path !== null && (path.startsWith("/dev/zero (deleted)") || path.startsWith("/anon_hugepage"));
   const anonymous = inode === 0n || (kernelFile && (shared || path?.startsWith("/anon_hugepage")));
   const huge = anonymous && path?.startsWith("/anon_hugepage") ? MAP_HUGETLB : 0;
-  const grows = path === "[stack]" ? MAP_GROWSDOWN : 0;
+  const grows = path === STACK ? MAP_GROWSDOWN : 0;
   return (shared ? MAP_SHARED : MAP_PRIVATE) | (anonymous ? MAP_ANONYMOUS : 0) | huge | grows;
 }

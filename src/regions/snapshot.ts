@@ -13,10 +13,7 @@ import {
   unmap,
 } from "./address-space.ts";
 import { pageRange } from "./mapping-calls.ts";
-import { type MappingEvent, observedFlags } from "./mapping-row.ts";
-
-/** What the kernel calls the first stack of a program. */
-const STACK = "[stack]";
+import { type MappingEvent, observedFlags, STACK } from "./mapping-row.ts";
 
 /** One mapping as it was seen. */
 export interface Seen {

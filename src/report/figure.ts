@@ -39,7 +39,7 @@ export function scaleOf(unit: string, size: number): Scale {
 const isNumber = (value: number | null): value is number => isShown(value) && value >= 0;
 
 /** `1.20 ms`, with the unit. */
-function withUnit(value: number, unit: string): string {
+export function withUnit(value: number, unit: string): string {
   const scale = scaleOf(unit, value);
   return formatIn(value, scale) + scale.unit;
 }

@@ -1,24 +1,19 @@
 /** What `simulate` prints for people. */
 import type { SimulatedFigure, Simulation } from "../schema/simulation.ts";
-import { formatCount, formatCounted, formatIn, formatNs, withoutNumbers } from "../units.ts";
-import { intervalText, scaleOf } from "./figure.ts";
+import { formatCount, formatCounted, formatNs, withoutNumbers } from "../units.ts";
+import { intervalText, scaleOf, withUnit } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
 import { answerOf, simulationNotes } from "./simulation-notes.ts";
 import { type Line, render, type Terminal, wrap } from "./terminal.ts";
 
 const COLUMNS = ["truth", "says", "+-", "value/bound/none", "true"];
 
-function textOf(value: number, unit: string): string {
-  const scale = scaleOf(unit, value);
-  return formatIn(value, scale) + scale.unit;
-}
-
 /** Where the definition leaves it open, both ends, unless they are told alike. */
 function truthText({ truth, unit }: SimulatedFigure, runNs: number): string {
   if (truth === null) return "none";
   const { lo, hi } = truth;
   if (lo === null) return `> ${formatNs(runNs)}`;
-  const [low, high] = [textOf(lo, unit), hi === null ? "more" : textOf(hi, unit)];
+  const [low, high] = [withUnit(lo, unit), hi === null ? "more" : withUnit(hi, unit)];
   return low === high ? low : `${low} to ${high}`;
 }
 
@@ -28,14 +23,13 @@ function saysText(figure: SimulatedFigure, reasonOf: (why: string) => number): L
   const answer = answerOf(figure);
   const reason: Line = why === null || ok === figure.runs ? [] : [{ text: ` (${reasonOf(why)})`, ink: "dim" }];
   if (answer === "value" && value !== null) {
-    const scale = scaleOf(unit, value);
-    const interval: Line[number] = { text: ` ${intervalText({ lo, hi, unit }, scale)}`, ink: "dim" };
-    return [{ text: formatIn(value, scale) + scale.unit, ink: "bold" }, interval, ...reason];
+    const interval: Line[number] = { text: ` ${intervalText({ lo, hi, unit }, scaleOf(unit, value))}`, ink: "dim" };
+    return [{ text: withUnit(value, unit), ink: "bold" }, interval, ...reason];
   }
   if (answer !== "bound") return [{ text: truth === null ? "nothing to tell" : "refused", ink: "dim" }, ...reason];
   const isLower = bound_lo !== null && (bound_lo > 0 || bound_hi === null);
-  const lower = isLower ? [`≥ ${textOf(bound_lo, unit)}`] : [];
-  const upper = bound_hi === null ? [] : [`≤ ${textOf(bound_hi, unit)}`];
+  const lower = isLower ? [`≥ ${withUnit(bound_lo, unit)}`] : [];
+  const upper = bound_hi === null ? [] : [`≤ ${withUnit(bound_hi, unit)}`];
   return [{ text: [...lower, ...upper].join(", "), ink: "warn" }, ...reason];
 }
 

@@ -88,6 +88,10 @@ function refuseTooMany(described: DescribedStratum, accesses: number, words: num
   );
 }
 
+/** Those of some periods that lie in a time, at least in part. */
+const periodsIn = (periods: readonly Period[] | null, [from, until]: Period): Period[] | null =>
+  periods?.filter(([begin, end]) => end > from && begin < until) ?? null;
+
 const lengthOf = ([from, until]: Period): number => until - from;
 
 const accessesOf = (periods: readonly number[], touches: number, usedNs: number): number =>
@@ -129,7 +133,7 @@ function strataOfBlocks(
   const accesses = planned.reduce((sum, { used, periods }) => sum + accessesOf(periods, touches, lengthOf(used)), 0);
   refuseTooMany(described, accesses, count * blocks.length, shape);
   return planned.map(({ block: { life_ns, place }, used, periods }): WorldStratum => {
-    const tokens = shape.tokens?.filter(([begin, end]) => end > used[0] && begin < used[1]) ?? null;
+    const tokens = periodsIn(shape.tokens, used);
     const words = wordsOf(described, periods, { ...shape, used, tokens }, life_ns[0], random);
     const repeats = Math.floor(bytes / 8 / count);
     return { stratum: nameOfStratum(described), region_type, words, life_ns, place: firstPlace + place, repeats };
@@ -166,7 +170,7 @@ export function describedWorld(described: DescribedWorld, refuse: Refuse = refus
           const { period, from, until, blocks, random: left } = stratum;
           const isRandom = left.includes("blocks");
           const used = [from ?? 0, until ?? run] as const;
-          const inTime = tokens?.filter(([begin, end]) => end > used[0] && begin < used[1]) ?? null;
+          const inTime = periodsIn(tokens, used);
           const shape: Shape = {
             ...{ used, strata: strata.length, most: MOST_ACCESSES / strata.length, isBusy },
             uneven: unevenOf(described, stratum),

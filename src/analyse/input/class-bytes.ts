@@ -39,16 +39,10 @@ export function meanBytes(
 
 /** When the first of the regions was seen, where nobody saw it come: it was there before; -Infinity where one came in sight. */
 export function firstSeenNs({ all: { birth_ns, censored }, rows }: RegionSet): number {
-  let first_ns = Number.POSITIVE_INFINITY;
-  let isOld = false;
-  for (const row of rows) {
-    const birth = birth_ns[row] as number;
-    if (birth > first_ns) continue;
-    const wasThere = ((censored[row] as number) & CENSORED.birth) !== 0;
-    isOld = birth < first_ns ? wasThere : isOld && wasThere;
-    first_ns = birth;
-  }
-  return isOld ? first_ns : Number.NEGATIVE_INFINITY;
+  const first_ns = rows.reduce((least, row) => Math.min(least, birth_ns[row] as number), Number.POSITIVE_INFINITY);
+  const came = (row: number): boolean =>
+    birth_ns[row] === first_ns && ((censored[row] as number) & CENSORED.birth) === 0;
+  return rows.length === 0 || rows.some(came) ? Number.NEGATIVE_INFINITY : first_ns;
 }
 
 /** As `peakBytes`, of pages: those of a tensor in a file that a process has mapped more than once are there once. */

@@ -1,7 +1,7 @@
 /** Time between passes over a byte. */
 
 import { carryingUnits } from "../../statistics/carrying-units.ts";
-import type { Interval } from "../../statistics/interval.ts";
+import { type Interval, isWithoutEnds } from "../../statistics/interval.ts";
 import {
   boundedQuantiles,
   pooledSample,
@@ -98,9 +98,9 @@ function quantilesTold(group: Group, { sample, undrawn }: Intervals): Told[] {
   const busier = found.some(isOpen) ? busierShare(group) : 0;
   const floors = busier > 0 ? boundedQuantiles(sample, qs, resamples, undrawn + busier) : found;
   return found.map((one, k) => {
-    const lo = isOpen(one) ? (floors[k]?.lo ?? null) : one.lo;
-    if (lo !== null || one.hi !== null) return { estimate: { ...one, lo } };
-    const isUndrawn = one.lo === null && undrawn > 0;
+    const estimate = isOpen(one) ? { ...one, lo: floors[k]?.lo ?? null } : one;
+    if (!isWithoutEnds(estimate)) return { estimate };
+    const isUndrawn = isWithoutEnds(one) && undrawn > 0;
     return { estimate: NOTHING, ...(isUndrawn ? { why: UNDRAWN } : busier > 0 ? { why: BUSIER } : {}) };
   });
 }
