@@ -19,6 +19,8 @@ export interface Mapping {
   readonly begin_ns: bigint;
   /** Latest time at which it was seen, by something that is not the call that made it; -1 once that call is known. */
   readonly seen_until_ns: bigint;
+  /** Of a stack: when it was last known to have grown; -1 where it never did. */
+  grown_ns: bigint;
   dev: number | null;
   inode: bigint | null;
   path: string | null;
@@ -108,6 +110,7 @@ export function newMapping(fields: Partial<Omit<Mapping, "id">>): Mapping {
     flags: MAP_PRIVATE | MAP_ANONYMOUS,
     begin_ns: -1n,
     seen_until_ns: -1n,
+    grown_ns: -1n,
     dev: null,
     inode: null,
     path: null,

@@ -13,22 +13,31 @@ function stayAt({ recent }: AddressSpace, page: number, time_ns: bigint): Ended 
  * Copies what `parent` had at `fork_ns` into `child`, born there and then; what the child did since stays.
  * @param looksBack whether pieces of the parent that changed after the fork, and were delivered before it, come from the
  *   stays that ended last
- * @returns pieces that could not be told: changed since with no look back, or changing while fork ran
+ * @returns pieces that could not be told: changed since with no look back, protected or grown since, or changing while fork ran
  */
 export function forkSpace(parent: AddressSpace, child: AddressSpace, fork_ns: bigint, looksBack: boolean): number {
   const copies = new Map<Mapping, Mapping>();
   let races = parent.pages.baseline_ns > fork_ns ? 1 : 0;
+  const notAfterFork = (time_ns: bigint): bigint => (time_ns > fork_ns ? fork_ns : time_ns);
 
   function copy(state: PageState, from: number, stop: number): void {
     if (state.dont_fork) return;
     let { mapping } = state;
     if (mapping !== null) {
-      const existing = copies.get(mapping);
-      const copyOf = existing ?? newMapping({ ...mapping, exec_epoch: child.exec_epoch });
+      // Protected or grown by now: what was copied is not known.
+      if (mapping.grown_ns > fork_ns || state.prot_ns > fork_ns) races += 1;
+      const grown_ns = notAfterFork(mapping.grown_ns);
+      const copyOf = copies.get(mapping) ?? newMapping({ ...mapping, grown_ns, exec_epoch: child.exec_epoch });
       copies.set(mapping, copyOf);
       mapping = copyOf;
     }
-    const copied = { ...state, mapping, birth_ns: fork_ns, birth_censored: false };
+    const copied = {
+      ...state,
+      prot_ns: notAfterFork(state.prot_ns),
+      mapping,
+      birth_ns: fork_ns,
+      birth_censored: false,
+    };
     child.pages.assign(state.since_ns, from, stop, () => copied);
   }
 

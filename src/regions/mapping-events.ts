@@ -95,8 +95,11 @@ interface Process {
   lastOther_ns: bigint;
 }
 
-/** The kernel copies an address space before it tells of the fork: what another thread did lately may be in the copy or not. */
-const FORK_RACE_NS = 100_000_000n;
+/**
+ * The kernel copies an address space before it tells of the fork: what another thread did lately may be in the copy or not. A thread that
+ * forks may wait for a CPU in between.
+ */
+const FORK_RACE_NS = 1_000_000_000n;
 const MAX_DEAD = 1024;
 const MAX_CHILDREN = 64;
 

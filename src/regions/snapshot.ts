@@ -64,7 +64,7 @@ export function applySnapshot(
   if (!complete) return count;
   let done = 0;
   for (const row of [...sorted, { from: ALL_PAGES, to: ALL_PAGES, path: null }]) {
-    const stack = row.path === STACK ? knownStack(space, row)?.mapping : undefined;
+    const stack = row.path === STACK ? knownStack(space, row)?.mapping : null;
     if (row.from > done) count.ended_pages += endAbsent(space, begin_ns, done, row.from, stack);
     done = Math.max(done, row.to);
   }
@@ -91,7 +91,10 @@ export function applySeen(space: AddressSpace, begin_ns: bigint, end_ns: bigint,
     begun += stop - from;
     // The kernel keeps the room below a stack for it: one stack is one stay, however often it was extended.
     // What took that room and went again ended it there: what comes now is younger.
-    if (grown) return old_ns > grown.since_ns ? { ...grown, since_ns: begin_ns, birth_ns: begin_ns } : grown;
+    if (grown?.mapping) {
+      if (begin_ns > grown.mapping.grown_ns) grown.mapping.grown_ns = begin_ns;
+      return old_ns > grown.since_ns ? { ...grown, since_ns: begin_ns, birth_ns: begin_ns } : grown;
+    }
     return old_ns === space.exec_ns && old_ns >= 0n && !space.doubted ? sinceExec : fresh;
   };
   space.pages.amend(row.from, row.to, (old, from, until) => {
@@ -131,15 +134,16 @@ function knownStack(space: AddressSpace, row: Pick<Seen, "from" | "to">): PageSt
 
 /**
  * Ends what is known in [from, stop), where a look found nothing.
- * @param stack the stack that begins at `stop`, if one does: it only grows, so what is known of it here came after the look
+ * @param stack the stack that begins at `stop`, if one does: where it grew after the look began, the look says nothing of it
  * @returns pages ended
  */
 function endAbsent(space: AddressSpace, begin_ns: bigint, from: number, stop: number, stack?: Mapping | null): number {
   let ended = 0;
+  const grown = stack && stack.grown_ns > begin_ns ? stack : undefined;
   const gone: { from: number; to: number }[] = [];
   space.pages.each(from, stop, (state, start, end) => {
     if (state.mapping === null || state.since_ns > begin_ns) return;
-    if (state.mapping !== stack) gone.push({ from: start, to: end });
+    if (state.mapping !== grown) gone.push({ from: start, to: end });
   });
   for (const piece of gone) {
     unmap(space, begin_ns, begin_ns, piece.from, piece.to, "snapshot");

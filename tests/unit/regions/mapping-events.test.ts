@@ -8,6 +8,16 @@ const places = (maps: ReturnType<typeof createProcessMaps>, pid = 100) =>
   maps.mapsOf(pid).map((row) => [Number(row.addr / 4096n), Number(row.size_bytes / 4096n), row.prot]);
 const seen = (from: number, pages: number, fields = {}) =>
   mappingRow("snapshot", 0, { addr: page(from), size_bytes: page(pages), prot: 3, flags: 2, inode: 0n, ...fields });
+const stack = (time: number, from: number, pages: number) =>
+  mappingRow("file", time, {
+    addr: page(from),
+    size_bytes: page(pages),
+    prot: 3,
+    flags: 2,
+    path: "[stack]",
+    inode: 0n,
+    dev: 0,
+  });
 
 describe("rows that come late", () => {
   test("an unmapping does not take what another thread was given while it ran", () => {
@@ -265,17 +275,6 @@ describe("names and stacks", () => {
     });
   }
 
-  const stack = (time: number, from: number, pages: number) =>
-    mappingRow("file", time, {
-      addr: page(from),
-      size_bytes: page(pages),
-      prot: 3,
-      flags: 2,
-      path: "[stack]",
-      inode: 0n,
-      dev: 0,
-    });
-
   test("a stack begins with the exec that made it, and grows as perf tells, over nothing else", () => {
     const maps = recordedMaps();
     // The kernel tells of the new stack before its exec returns.
@@ -306,6 +305,17 @@ describe("names and stacks", () => {
       .lifetimes()
       .map(({ addr, size_bytes, birth_ns, death_ns }) => [addr, size_bytes, birth_ns, death_ns]);
     expect(stays).toEqual([[page(95), page(9), 5n, 20n]]);
+  });
+
+  test("a stack that lost its lower pages in a call that was not recorded has lost them for the next look", () => {
+    const maps = recordedMaps();
+    maps.apply(mappingRow("exec", 5));
+    maps.apply(stack(6, 100, 4));
+    maps.apply(stack(8, 96, 8));
+    maps.apply(mappingRow("snapshot_begin", 10));
+    maps.apply(seen(102, 2, { timestamp_ns: 10n, path: "[stack]" }));
+    maps.apply(mappingRow("snapshot_end", 12));
+    expect(places(maps)).toEqual([[102, 2, 3]]);
   });
 });
 
@@ -373,7 +383,25 @@ describe("a copy that a fork made", () => {
       maps.apply(fork(1 + between));
       return maps.pidsNeedingSnapshot().includes(200);
     };
-    expect([looked(101, 1e6), looked(100, 1e6), looked(101, 2e8)]).toEqual([true, false, false]);
+    // A thread that forks may wait for a CPU between the copy and what tells of it.
+    expect([looked(101, 1e6), looked(101, 5e8)]).toEqual([true, true]);
+    expect([looked(100, 1e6), looked(101, 2e9)]).toEqual([false, false]);
+  });
+
+  /** What was told of the parent is later than the fork, and came before it. */
+  const later = {
+    "was protected": [mmap(1, 100, 4), mprotect(9, 100, 4, 1), fork(5)],
+    grew: [mappingRow("exec", 1), stack(2, 100, 4), stack(9, 98, 6), fork(5)],
+  };
+  test.each(Object.entries(later))("is looked at where what it copied %s after the fork", (_, rows) => {
+    const maps = recordedMaps();
+    for (const row of rows) maps.apply(row);
+    expect(maps.pidsNeedingSnapshot()).toContain(200);
+    // The look is older than what the parent did.
+    maps.apply(mappingRow("snapshot_begin", 7, { pid: 200 }));
+    maps.apply(seen(100, 4, { pid: 200, timestamp_ns: 7n, path: "[stack]" }));
+    maps.apply(mappingRow("snapshot_end", 8, { pid: 200 }));
+    expect(places(maps, 200)).toEqual([[100, 4, 3]]);
   });
 
   test("has the names that come late", () => {
