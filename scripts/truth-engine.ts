@@ -1,13 +1,13 @@
 #!/usr/bin/env bun
 /**
  * What `mrm-trace run` says of real llama.cpp, held against every access that it makes:
- * `bun scripts/truth-engine.ts [--cases TEXT] [--seconds N] [--runs N] [--touches FOLDER] [--record] [--write]`. A program that decodes in
+ * `bun scripts/truth-engine.ts [--cases TEXT] [--seconds N] [--runs N] [--touches FOLDER] [--missed FOLDER] [--record] [--write]`. A program that decodes in
  * cycles that are all alike runs one of them under a tool of valgrind that writes every load and store of tensors, and then for some
  * time under the tracer as a user would. What was counted in the one cycle is kept in FOLDER, and not asked for again; with --record
- * that is all. With --write the table of docs/accuracy-programs.md is written anew. It needs root, valgrind,
+ * that is all. A run of which an answer misses is kept in the folder of --missed, to be asked why. With --write the table of docs/accuracy-programs.md is written anew. It needs root, valgrind,
  * cc and git. To record a case takes some 5 s, with two threads or 15 million weights a minute.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
@@ -21,7 +21,7 @@ import { compileProgram } from "../tests/fixtures/compile.ts";
 import { type Cycles, compileCycles } from "../tests/fixtures/llama-cycles.ts";
 import { outputOf } from "../tests/fixtures/output-of.ts";
 import { readAccesses } from "../tests/fixtures/valgrind-tool.ts";
-import { type ProgramRow, repeatedTable, writeTable } from "../tests/validity/laboratory/program-table.ts";
+import { isGiven, type ProgramRow, repeatedTable, writeTable } from "../tests/validity/laboratory/program-table.ts";
 import { touchesOf, truthOfTouches } from "../tests/validity/laboratory/touches.ts";
 
 /** The second has as many weights as the name says, though with a small vocabulary; the third is that of the demo. */
@@ -72,6 +72,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "30" },
     runs: { type: "string", default: "1" },
     touches: { type: "string" },
+    missed: { type: "string" },
     record: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
   },
@@ -122,7 +123,7 @@ async function rowsOf(cycles: Cycles, one: Case, seed: number): Promise<ProgramR
     ...command,
   ]);
   using run = openRun(join(output, readdirSync(output)[0] ?? "", "engine"));
-  return CLASSES.flatMap((region_type) => {
+  const rows = CLASSES.flatMap((region_type) => {
     const seen = touches.get(`decode ${region_type}`);
     if (seen === undefined || seen.steps === 0) throw new Error(`no decode was recorded: ${one.name}`);
     const truth = truthOfTouches(seen);
@@ -135,6 +136,10 @@ async function rowsOf(cycles: Cycles, one: Case, seed: number): Promise<ProgramR
         .map((row) => ({ program: one.name, ...answerOf(row, truth.get(row.metric) ?? null) }))
     );
   });
+  if (values.missed !== undefined && rows.some((row) => isGiven(row) && !row.isTrue)) {
+    cpSync(output, join(values.missed, `${one.name} ${seed}`), { recursive: true });
+  }
+  return rows;
 }
 
 try {

@@ -15,7 +15,7 @@ export const digits = (x: number | null | undefined): string =>
 
 const truthText = ({ lo, hi }: Truth): string =>
   digits(lo) === digits(hi) ? digits(lo) : `${digits(lo)} to ${digits(hi)}`;
-const isGiven = ({ row }: Answer): boolean => row.status === "ok" || row.status === "bound";
+export const isGiven = ({ row }: Answer): boolean => row.status === "ok" || row.status === "bound";
 
 /** What one run said: a value with its interval, a bound, or why there is none. */
 function answerText({ row }: Answer): string {
