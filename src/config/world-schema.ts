@@ -75,6 +75,11 @@ const stratumSchema = z.strictObject({
     .default(0)
     .describe("share of the accesses that write: 0.25 is every fourth, from the first of a period, or of a block, on"),
   blocks: blocksSchema.optional().describe("its memory comes and goes; default: it is there in the whole run"),
+  fills: time
+    .optional()
+    .describe(
+      "its words come into use one after the other in so long, as a cache fills, the first access to each a write; full, it begins anew as empty. A block fills once, from its begin on",
+    ),
   from: time.optional().describe("it is used from this moment of the run on; default: from its begin"),
   until: time.optional().describe("it is used until this moment of the run; default: to its end"),
   hot: hotSchema.optional().describe("some words are used more often"),
@@ -187,6 +192,8 @@ export const worldSchema = z
         refuse([...place, "from"], `less than the end, ${formatNs(until)}, expected`);
       const { blocks } = stratum;
       if (blocks !== undefined) refuseBlocks({ ...stratum, blocks }, until - (from ?? 0), most, place, refuse);
+      const { fills } = stratum;
+      if (fills !== undefined && (fills < 1e6 || fills > LONGEST_NS)) refuse([...place, "fills"], "1ms to 1d expected");
       refuseChance(stratum, place, refuse);
       const shortest = period * (1 - uneven);
       if (spacing !== undefined && (touches - 1) * spacing > shortest + ROUNDING_NS) {

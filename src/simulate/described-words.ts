@@ -3,6 +3,7 @@ import type { DescribedStratum } from "../config/world-schema.ts";
 import { OP } from "../schema/operation.ts";
 import { normalDraw } from "../statistics/normal.ts";
 import type { Random } from "../statistics/prng.ts";
+import { type Filling, whileFilled } from "./described-filling.ts";
 import { type IsBusy, momentsOf, type Period, periodsOf } from "./described-periods.ts";
 import type { WordTrace } from "./world.ts";
 
@@ -87,6 +88,13 @@ export function periodsOfWords(
   });
 }
 
+/** How a stratum fills; null where it does not. @param born as `wordsOf` has it */
+function fillingOf({ fills }: DescribedStratum, from: number, born: number | null, random: Random): Filling | null {
+  if (fills === undefined) return null;
+  if (born !== null) return { fills_ns: fills, empty_ns: born, isOnce: true };
+  return { fills_ns: fills, empty_ns: from - random() * fills, isOnce: false };
+}
+
 /** Words by their periods in the time in which they are used. @param born when their memory came; null: long before the run */
 export function wordsOf(
   described: DescribedStratum,
@@ -103,6 +111,7 @@ export function wordsOf(
   const drawn = (each: number): Period[] => periodsOf(each, uneven, used, isBusy, random, firstOf(each));
   const isAnyMoment = described.random.includes("moments");
   const together = isAnyMoment ? [] : (tokens ?? drawn(period));
+  const filling = fillingOf(described, from, born, random);
   return wordPeriods.map((each) => {
     const spacing = ((described.spacing ?? (period * (1 - uneven)) / touches) * each) / period;
     const room = Math.max(0, each * (1 - uneven) - (touches - 1) * spacing);
@@ -111,6 +120,7 @@ export function wordsOf(
     const mine = isAnyMoment ? momentsOf(each, used, isBusy, random) : isTogether ? together : drawn(each);
     const place = !isAnyMoment && (isTogether || born !== null) ? random() * room : 0;
     const before = born === null ? undefined : touches * Math.floor((from - born) / each);
-    return traceOf(mine, place, spacing, described, used, random, before);
+    const trace = traceOf(mine, place, spacing, described, used, random, before);
+    return filling === null ? trace : whileFilled(trace, filling, random(), from);
   });
 }

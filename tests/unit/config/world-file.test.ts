@@ -132,6 +132,7 @@ describe("a file that describes a world", () => {
       `strata: [{ ${STRATUM}, from: 22s, random: [blocks], blocks: { every: 2s, life: 3s } }]`,
       "blocks.every: at most 1.00 s expected, or a run may have no block",
     ],
+    [`strata: [{ ${STRATUM}, fills: 0.5ms }]`, "fills: 1ms to 1d expected"],
     [`strata: [{ ${STRATUM}, pareto: 0.2 }]`, "pareto: a number from 0.5 to 10 expected"],
     [`busy: 2s\nstrata: [{ ${STRATUM} }]`, "idle: expected beside busy"],
     [`idle: 2s\nstrata: [{ ${STRATUM} }]`, "busy: expected beside idle"],
