@@ -131,6 +131,9 @@ export function passRate(set: WatchSet, kind: PassKind, generous = false, axis: 
   return found;
 }
 
+/** Where fewer of the addresses that show a pass than this share of them would carry a sum, they are unlike. */
+const FEW_OF_COUNTED = 0.35;
+
 /** How many more there may be of what was seen once. */
 const MORE_THAN_ONE = mostMean(1) - 1;
 
@@ -239,7 +242,10 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   // By time the ends of windows make rates vary, whatever the addresses; by tokens they may be all alike.
   const size = effectiveSize(weights.bytes.filter((_, i) => (held[i] ?? 0) > 0));
   if (axis === "tokens") rate = withUndrawn(rate, size);
-  rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + unseenLargest(parts)) };
+  const largest = unseenLargest(parts);
+  // Where addresses are unlike resampling knows no more of larger ones than was drawn: both add up.
+  const spread = carrying < FEW_OF_COUNTED * counted ? (rate.hi ?? 0) - replicated.value : 0;
+  rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + spread + largest) };
   const busier =
     counted < FEW_HITS ? { room: 0, undrawn: 0 } : busierBytes(set, axis, { held, counted: windows.counted, scale });
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + busier.room) };

@@ -1,5 +1,6 @@
 /** Words of which few are used so often that most draws meet none of them: shares that fall as a power of how often (Pareto). */
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { readBytesPerSecond } from "../../../src/analyse/metrics/byte-rates.ts";
 import { interAccessInterval } from "../../../src/analyse/metrics/inter-access-interval.ts";
 import { worldSchema } from "../../../src/config/world-schema.ts";
 import { coverageOf } from "../../../src/simulate/coverage.ts";
@@ -21,4 +22,28 @@ test("times between passes are at least what is told, also where most passes are
   }
   // Of the higher ones something is told: they rest on the many words that are used as seldom as they are.
   expect(rows.find(({ metric }) => metric === "iai_p90_ns")?.bound).toBeGreaterThan(10);
+});
+
+test("bytes read have room for words like the busiest that was drawn, beyond what drawing again tells", () => {
+  const kind = describedWorld(
+    worldSchema.parse({
+      run: "20s",
+      strata: [
+        {
+          class: "activation",
+          bytes: "50MiB",
+          period: "4s",
+          uneven: 0.5,
+          pareto: 0.8,
+          writes: 0.3,
+          random: ["writes"],
+        },
+      ],
+    }),
+  );
+  const rows = coverageOf(kind, { seeds: 50, first: 700001, families: [readBytesPerSecond] });
+  const read = rows.find(({ metric }) => metric === "read_bytes_per_s");
+  expect(read?.ok).toBeGreaterThan(20);
+  expect(read?.held).toBeGreaterThanOrEqual(0.88 * (read?.ok ?? 0));
+  expect(read?.right).toBe(read?.bound ?? -1);
 });
