@@ -34,6 +34,8 @@ export interface PageState extends Stamped {
   readonly birth_ns: bigint;
   readonly birth_censored: boolean;
   readonly prot: number;
+  /** All protections that it had here, as far as we know: it may hold data where nobody may read it for a while. */
+  readonly prot_ever: number;
   /** When `prot` took effect; later than `since_ns` after mprotect, also while the mapping itself is not known yet. */
   readonly prot_ns: bigint;
   /** Page of the file less page of the address. */
@@ -129,6 +131,7 @@ export function mappedState(mapping: Mapping, since_ns: bigint, prot: number, fi
     birth_ns: since_ns,
     birth_censored: false,
     prot,
+    prot_ever: prot,
     prot_ns: since_ns,
     file_pages,
     dont_fork: false,
@@ -145,16 +148,22 @@ export function holeState(since_ns: bigint, until_ns: bigint): PageState {
     birth_ns: since_ns,
     birth_censored: false,
     prot: 0,
+    prot_ever: 0,
     prot_ns: since_ns,
     file_pages: 0,
     dont_fork: false,
   };
 }
 
+/** A state with another protection from then on. */
+export function withProtection(state: PageState, prot: number, prot_ns: bigint): PageState {
+  return { ...state, prot, prot_ever: state.prot_ever | prot, prot_ns };
+}
+
 /** Keeps a protection that is newer than the state that replaces it. */
-function withNewerProtection(old: PageState | undefined, fresh: PageState): PageState {
-  if (old === undefined || old.prot_ns <= fresh.since_ns) return fresh;
-  return { ...fresh, prot: old.prot, prot_ns: old.prot_ns };
+export function withNewerProtection(old: PageState | undefined, fresh: PageState): PageState {
+  if (old === undefined || old.prot_ns <= fresh.prot_ns) return fresh;
+  return withProtection(fresh, old.prot, old.prot_ns);
 }
 
 /** Gives `target` the file that `source` is known to have. */
@@ -207,7 +216,9 @@ export function place(space: AddressSpace, from: number, until: number, state: P
       if (newer.observed && newer.mapping !== null && sameBacking(state, newer)) {
         // Seen before its own call was delivered.
         adoptFile(mapping, newer.mapping);
-        return { ...newer, mapping, since_ns, observed: false, birth_ns: state.birth_ns, birth_censored: false };
+        const prot_ever = state.prot_ever | newer.prot_ever;
+        const called = { mapping, since_ns, birth_ns: state.birth_ns, prot_ever };
+        return { ...newer, ...called, observed: false, birth_censored: false };
       }
       endPages(space, state, start, end, newer.since_ns, newer.mapping === null ? "munmap" : "replaced");
       return newer;
@@ -272,7 +283,7 @@ export function protect(space: AddressSpace, time_ns: bigint, from: number, unti
     if (old === undefined || old.mapping === null) unknown += end - start;
     if (old === undefined || old !== last) {
       last = old;
-      lastResult = { ...(old ?? holeState(space.pages.baseline_ns, -1n)), prot, prot_ns: time_ns };
+      lastResult = withProtection(old ?? holeState(space.pages.baseline_ns, -1n), prot, time_ns);
     }
     return lastResult;
   });
@@ -289,6 +300,7 @@ function sameMapping(left: PageState, right: PageState): boolean {
   return (
     left.mapping === right.mapping &&
     left.prot === right.prot &&
+    left.prot_ever === right.prot_ever &&
     left.file_pages === right.file_pages &&
     left.dont_fork === right.dont_fork
   );
@@ -357,6 +369,7 @@ export function mappingRow(
     addr: BigInt(from) << pageShift,
     size_bytes: BigInt(stop - from) << pageShift,
     prot: state.prot,
+    prot_ever: state.prot_ever,
     flags: mapping.flags,
     dev: mapping.dev,
     inode: mapping.inode,

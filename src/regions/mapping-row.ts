@@ -46,6 +46,8 @@ export interface MappingRow {
   readonly addr: bigint;
   readonly size_bytes: bigint;
   readonly prot: number;
+  /** All protections that these bytes had since they came to this address, as far as we know. */
+  readonly prot_ever: number;
   readonly flags: number;
   readonly dev: number | null;
   readonly inode: bigint | null;

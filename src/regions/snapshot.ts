@@ -11,6 +11,8 @@ import {
   type PageState,
   sameBacking,
   unmap,
+  withNewerProtection,
+  withProtection,
 } from "./address-space.ts";
 import { pageRange } from "./mapping-calls.ts";
 import { type MappingEvent, observedFlags, STACK } from "./mapping-row.ts";
@@ -105,23 +107,19 @@ export function applySeen(space: AddressSpace, begin_ns: bigint, end_ns: bigint,
     if (old.mapping === null) {
       // The call that unmaps may have been under way when we looked.
       return old.until_ns < begin_ns || old.until_ns === old.since_ns
-        ? withProtection(old, begin(old.since_ns, from, until))
+        ? withNewerProtection(old, begin(old.since_ns, from, until))
         : old;
     }
     if (sameBacking(old, fresh)) {
       adoptFile(old.mapping, row);
       // After a loss it is of this moment also where it is as it was known: what comes late and is older changes it no more.
       const isNews = old.prot !== row.prot || space.doubted;
-      return isNews && old.prot_ns <= begin_ns ? { ...old, prot: row.prot, prot_ns: begin_ns } : old;
+      return isNews && old.prot_ns <= begin_ns ? withProtection(old, row.prot, begin_ns) : old;
     }
     endPages(space, old, from, until, begin_ns, "snapshot");
-    return withProtection(old, begin(-1n, from, until));
+    return withNewerProtection(old, begin(-1n, from, until));
   });
   return begun;
-}
-
-function withProtection(old: PageState, fresh: PageState): PageState {
-  return old.prot_ns > fresh.prot_ns ? { ...fresh, prot: old.prot, prot_ns: old.prot_ns } : fresh;
 }
 
 function knownStack(space: AddressSpace, row: Pick<Seen, "from" | "to">): PageState | undefined {

@@ -41,9 +41,15 @@ function tensorRegions(tensors: readonly LiveTensor[], bandsOf: Bands): DrawRegi
   return out;
 }
 
-/** Whether a mapping is drawn from: beside an engine's tensors the rest of its files is code and tables; without one, files may hold the data. */
-function isWanted({ prot }: MappingRow, engine: boolean): boolean {
-  return engine ? (prot & PROT_READ_WRITE) === PROT_READ_WRITE : (prot & PROT_READ) === PROT_READ;
+/**
+ * Whether a mapping is drawn from: beside an engine's tensors the rest of its files is code and tables; without one, files may hold the data.
+ * What nobody may read for a while keeps its data, and may be used again within a window.
+ */
+function isWanted({ prot, prot_ever, mapping_kind }: MappingRow, engine: boolean): boolean {
+  const wanted = engine ? PROT_READ_WRITE : PROT_READ;
+  // Tables of libraries are written once, and sealed for good.
+  const allowed = engine && mapping_kind === "file" ? prot : prot_ever;
+  return (allowed & wanted) === wanted;
 }
 
 /** What belongs to no tensor of a mapping: of it only what is in memory is drawn, which is asked word by word. */

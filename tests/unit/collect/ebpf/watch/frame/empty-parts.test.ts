@@ -18,6 +18,7 @@ function row(addr: bigint, size_bytes: bigint, since_ns = 0n): MappingRow {
     addr,
     size_bytes,
     prot: 3,
+    prot_ever: 3,
     flags: 0x22,
     dev: null,
     inode: null,
