@@ -61,7 +61,8 @@ function gridRows(rows: readonly AnswerRow[], unicode: boolean, isBarred: boolea
 function peakText(report: RunReport): string | null {
   const row = rssPeak(report);
   if (row === undefined || !isFigure(row)) return null;
-  const spans = figureSpans({ ...row, lo: null, hi: null, status: "ok" });
+  // Of several processes only the ends may be known.
+  const spans = figureSpans(row.value === null ? row : { ...row, lo: null, hi: null, status: "ok" });
   return `peak RSS ${spans.map(({ text }) => text).join("")}`;
 }
 

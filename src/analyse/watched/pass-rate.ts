@@ -40,7 +40,10 @@ export const isHeldByFew = ({ n_effective, n_windows }: PassRate): boolean =>
 export const fewHold = (n: number): string =>
   `as much as ${Math.round(n)} long watches hold most of the time that was looked at`;
 
-export const fewCarry = (n: number): string => `${Math.round(n)} of the addresses carry most of it`;
+export const fewCarry = (n: number): string =>
+  n > 0
+    ? `${Math.round(n)} of the addresses carry most of it`
+    : "no watched address shows one in the time in which passes are counted";
 
 export interface PassRate {
   readonly axis: PassAxis;

@@ -164,6 +164,13 @@ describe("the answer of a run", () => {
     expect(text).toContain("peak RSS 95.4 MiB");
   });
 
+  test("gives the ends of the peak of several processes, which need not have been at one moment", () => {
+    const ends = { status: "bound", lo: 1e8, hi: 2e8 } as const;
+    const peak = metricRow("rss_peak_bytes", "all", null, { scope: "process", phase: "all", step: "all", ...ends });
+    const text = renderAnswer(demoReport({ metrics: [...demoReport().metrics, peak] }), plain(100));
+    expect(text).toContain("peak RSS 95.4 MiB to 191 MiB");
+  });
+
   /** The demo with its weights at one size at least, and at another at most, and with a cache that is known to the byte. */
   const sized = (least: number, most: number) => {
     const looked = { phase: "all", step: "all", source: "residency" } as const;

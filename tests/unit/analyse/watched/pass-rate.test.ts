@@ -5,7 +5,7 @@ import { noRegions } from "../../../../src/analyse/input/region-set.ts";
 import { spansOf } from "../../../../src/analyse/input/span.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import type { Exposure } from "../../../../src/analyse/watched/exposure.ts";
-import { passRate } from "../../../../src/analyse/watched/pass-rate.ts";
+import { fewCarry, passRate } from "../../../../src/analyse/watched/pass-rate.ts";
 import { resample } from "../../../../src/statistics/bootstrap.ts";
 import { seededRandom } from "../../../../src/statistics/prng.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
@@ -240,4 +240,9 @@ test("where a burst was seen outside of the windows, a word that none was drawn 
   expect(passRate(group.uniform, "read").rate.hi ?? 0).toBeWithin(60, 150);
   // No word that is written was seen.
   expect(passRate(group.uniform, "write").rate.hi ?? 0).toBeLessThan(10);
+});
+
+test("where nothing was counted none of the addresses is said to carry it", () => {
+  expect(fewCarry(3.4)).toBe("3 of the addresses carry most of it");
+  expect(fewCarry(0)).toBe("no watched address shows one in the time in which passes are counted");
 });
