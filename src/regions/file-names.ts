@@ -1,5 +1,5 @@
 /** Names of mapped files that arrive beside the calls (perf's MMAP2 records), before or after them. */
-import { type AddressSpace, adoptFile, hasFileOffset, type Mapping, mayBe } from "./address-space.ts";
+import { type AddressSpace, adoptFile, hasFileOffset, type Mapping, mayBe, type PageState } from "./address-space.ts";
 import { STACK } from "./mapping-row.ts";
 import { applySeen, type Seen } from "./snapshot.ts";
 
@@ -34,10 +34,16 @@ export function createFileNames(): FileNames {
 
   function enrich(space: AddressSpace, named: NamedRange): void {
     const { time_ns } = named;
-    space.pages.each(named.from, named.to, ({ mapping, file_pages }) => {
+    const adopt = ({ mapping, file_pages }: PageState): void => {
       if (mapping === null || !hasFileOffset(mapping.flags) || mapping.begin_ns > time_ns) return;
       if (file_pages === named.file_pages) adoptFile(mapping, named);
-    });
+    };
+    space.pages.each(named.from, named.to, adopt);
+    // What it names may have moved or gone by now. What replaced a mapping was named before that mapping is known to have ended.
+    for (const { state, from, to: end, death_ns, ended_by } of space.recent) {
+      const wasThere = from < named.to && named.from < end && death_ns >= time_ns;
+      if (wasThere && ended_by !== "replaced") adopt(state);
+    }
   }
 
   function apply(space: AddressSpace, named: NamedRange): void {

@@ -1,5 +1,13 @@
 /** The copy of an address space that fork makes. */
-import { type AddressSpace, ALL_PAGES, type Ended, type Mapping, newMapping, type PageState } from "./address-space.ts";
+import {
+  type AddressSpace,
+  ALL_PAGES,
+  type Ended,
+  isAnonymous,
+  type Mapping,
+  newMapping,
+  type PageState,
+} from "./address-space.ts";
 
 /** The stay that held a page at a moment, of those that ended last. */
 function stayAt({ recent }: AddressSpace, page: number, time_ns: bigint): Ended | undefined {
@@ -13,7 +21,8 @@ function stayAt({ recent }: AddressSpace, page: number, time_ns: bigint): Ended 
  * Copies what `parent` had at `fork_ns` into `child`, born there and then; what the child did since stays.
  * @param looksBack whether pieces of the parent that changed after the fork, and were delivered before it, come from the
  *   stays that ended last
- * @returns pieces that could not be told: changed since with no look back, protected or grown since, or changing while fork ran
+ * @returns pieces that could not be told: changed since with no look back, protected or grown since,
+ *   not named yet, or changing while fork ran
  */
 export function forkSpace(parent: AddressSpace, child: AddressSpace, fork_ns: bigint, looksBack: boolean): number {
   const copies = new Map<Mapping, Mapping>();
@@ -24,8 +33,9 @@ export function forkSpace(parent: AddressSpace, child: AddressSpace, fork_ns: bi
     if (state.dont_fork) return;
     let { mapping } = state;
     if (mapping !== null) {
-      // Protected or grown by now: what was copied is not known.
-      if (mapping.grown_ns > fork_ns || state.prot_ns > fork_ns) races += 1;
+      // Protected or grown by now, or not named yet: what was copied is not known.
+      const isNameless = !isAnonymous(mapping) && mapping.inode === null;
+      if (mapping.grown_ns > fork_ns || state.prot_ns > fork_ns || isNameless) races += 1;
       const grown_ns = notAfterFork(mapping.grown_ns);
       const copyOf = copies.get(mapping) ?? newMapping({ ...mapping, grown_ns, exec_epoch: child.exec_epoch });
       copies.set(mapping, copyOf);

@@ -275,6 +275,19 @@ describe("names and stacks", () => {
     });
   }
 
+  test("a file is known by its name when that comes after its mapping has moved, or has gone", () => {
+    const maps = recordedMaps();
+    maps.apply(mmap(8, 10, 4, 1, { ...file, begin_ns: 5n, end_ns: 8n }));
+    maps.apply(mremap(12, 10, 4, 50, 4, { begin_ns: 11n, end_ns: 12n }));
+    maps.apply(munmap(15, 50, 1));
+    maps.apply(name);
+    expect(maps.lifetimes().map(({ addr, path, inode }) => [addr, path, inode])).toEqual([
+      [page(10), "/m.gguf", 7n],
+      [page(50), "/m.gguf", 7n],
+      [page(51), "/m.gguf", 7n],
+    ]);
+  });
+
   test("a stack begins with the exec that made it, and grows as perf tells, over nothing else", () => {
     const maps = recordedMaps();
     // The kernel tells of the new stack before its exec returns.
@@ -402,6 +415,13 @@ describe("a copy that a fork made", () => {
     maps.apply(seen(100, 4, { pid: 200, timestamp_ns: 7n, path: "[stack]" }));
     maps.apply(mappingRow("snapshot_end", 8, { pid: 200 }));
     expect(places(maps, 200)).toEqual([[100, 4, 3]]);
+  });
+
+  test("is looked at where a file that it copied has no name yet, which may come to where that was before", () => {
+    const maps = createProcessMaps();
+    maps.apply(mmap(2, 10, 4, 3, { flags: 2, begin_ns: 1n, end_ns: 2n, file_offset_bytes: 0n }));
+    maps.apply(fork(5));
+    expect(maps.pidsNeedingSnapshot()).toEqual([200]);
   });
 
   test("has the names that come late", () => {
