@@ -11,7 +11,7 @@ import { tooFewOf } from "../sampled/sampled-rates.ts";
 import { isShadowed, kindSums, SHADOW } from "../sampled/shadow.ts";
 import { kvStepSums } from "../steps/kv-step-sums.ts";
 import { NO_PERIOD } from "../stream/stream-figures.ts";
-import { type PassKind, passRate } from "../watched/pass-rate.ts";
+import { type PassKind, passRate } from "../watched/rate/pass-rate.ts";
 import { type Curve, type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
 
 const MOST_BINS = 24;

@@ -5,7 +5,7 @@ import { FEWEST, rowOf } from "../figures/figure-row.ts";
 import { unseenByOthers } from "../metrics/shared-memory.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import type { Exposure } from "../watched/exposure.ts";
-import { FEWEST_CARRYING, fewCarry, isCarriedByFew } from "../watched/pass-rate.ts";
+import { FEWEST_CARRYING, fewCarry, isCarriedByFew } from "../watched/rate/pass-rate.ts";
 import type { AgedRead } from "../watched/write-epoch.ts";
 import { writeHistory } from "../watched/write-epoch.ts";
 import { passAges } from "../watched/write-times.ts";

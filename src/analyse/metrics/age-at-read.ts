@@ -1,6 +1,6 @@
 /** How old data is when it is read: from its last write to the read. */
 import { type EpochTimes, epochFigures } from "../watched/epoch-quantiles.ts";
-import { FEWEST_CARRYING } from "../watched/pass-rate.ts";
+import { FEWEST_CARRYING } from "../watched/rate/pass-rate.ts";
 import { agesSeen } from "../watched/write-times.ts";
 import type { MetricFamily } from "./metric.ts";
 

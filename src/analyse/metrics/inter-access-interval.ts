@@ -12,12 +12,12 @@ import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
 import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/arming-echo.ts";
-import { BUSIER } from "../watched/busier-bytes.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
 import { earliestShare, windowsByAge } from "../watched/moments-after-birth.ts";
-import { fewCarry, isCarriedByFew, passRate } from "../watched/pass-rate.ts";
-import { UNDRAWN, undrawnPasses } from "../watched/undrawn-passes.ts";
+import { BUSIER } from "../watched/rate/busier-bytes.ts";
+import { fewCarry, isCarriedByFew, passRate } from "../watched/rate/pass-rate.ts";
+import { UNDRAWN, undrawnPasses } from "../watched/rate/undrawn-passes.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 const QUANTILES = [

@@ -6,7 +6,7 @@ import type { Group } from "../input/group.ts";
 import { armingEcho, echoReason, sinceArmingWithEcho } from "../watched/arming-echo.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { nextTimes, untilLastNeed, untilNextUse } from "../watched/next-times.ts";
-import { fewCarry, isCarriedByFew } from "../watched/pass-rate.ts";
+import { fewCarry, isCarriedByFew } from "../watched/rate/pass-rate.ts";
 import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
 import { unknownShare } from "../watched/write-epoch.ts";
 import { MOST_YOUNG, youngReason } from "../watched/young-memory.ts";

@@ -12,8 +12,8 @@ import { HIDDEN_STORES, IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { tooFewWatches } from "../watched/few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
-import { fewCarry, isCarriedByFew, MOST_UNKNOWN, passRate } from "../watched/pass-rate.ts";
-import { MOST_UNDRAWN, UNDRAWN } from "../watched/undrawn-passes.ts";
+import { fewCarry, isCarriedByFew, MOST_UNKNOWN, passRate } from "../watched/rate/pass-rate.ts";
+import { MOST_UNDRAWN, UNDRAWN } from "../watched/rate/undrawn-passes.ts";
 import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
 
 const METRIC = "reads_per_write";

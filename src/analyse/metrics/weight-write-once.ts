@@ -6,7 +6,7 @@ import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group } from "../input/group.ts";
 import { seesProtection, showsWrite, writeRights } from "../input/write-rights.ts";
 import { bornWrittenPerSecond } from "../watched/first-writes.ts";
-import { passRate } from "../watched/pass-rate.ts";
+import { passRate } from "../watched/rate/pass-rate.ts";
 import { type Figure, notIdentifiable } from "./metric.ts";
 
 const SOURCE = "region_map";

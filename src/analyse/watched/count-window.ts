@@ -144,17 +144,20 @@ interface Choice {
 }
 
 /**
- * The windows of one cell: of all its watches, or, where these have none, as where one pass has as many accesses as a low limit
- * allows, of those with a high limit. Never of the few because they see longer: they may do so as none of them fell on a busy word.
+ * The windows of one cell: of all its watches, or, where one pass has as many accesses as a low limit allows, so that these have no window, or none
+ * that holds a pass, of those with a high limit. Never of the few because they see longer: they may do so as none of them fell on a busy word.
  */
 function bestChoice(set: WatchSet, cell: readonly number[]): Choice {
   const limits = [...new Set(cell.map((i) => set.exposures[i]?.watch.trap_limit ?? 0))].sort((a, b) => a - b);
+  let empty: Choice | null = null;
   for (const limit of limits) {
     const members = cell.filter((i) => (set.exposures[i]?.watch.trap_limit ?? 0) >= limit);
     const whole = longestWhole(set, members);
-    if (whole !== null) return { members, whole };
+    if (whole === null) continue;
+    if (whole.seen > 0 || members.every((i) => set.exposures[i]?.passes.count === 0)) return { members, whole };
+    empty ??= { members, whole };
   }
-  return { members: cell, whole: null };
+  return empty ?? { members: cell, whole: null };
 }
 
 function computeWindows(set: WatchSet, leastLimit: number): CountWindows {

@@ -9,8 +9,8 @@ import type { BinnedTimes } from "../stream/binned-times.ts";
 import { streamQuantiles, sumOf } from "../stream/stream-figures.ts";
 import { tooFewByTime } from "./few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "./first-writes.ts";
-import { fewCarry, isCarriedByFew } from "./pass-rate.ts";
-import { UNDRAWN } from "./undrawn-passes.ts";
+import { fewCarry, isCarriedByFew } from "./rate/pass-rate.ts";
+import { UNDRAWN } from "./rate/undrawn-passes.ts";
 import { unknownShare } from "./write-epoch.ts";
 import type { TimesSeen } from "./write-times.ts";
 

@@ -3,7 +3,7 @@ import { CENSORED } from "../../label/regions/places.ts";
 import type { Group } from "../input/group.ts";
 import type { RegionSet } from "../input/region-set.ts";
 import type { Span } from "../input/span.ts";
-import { passRate } from "./pass-rate.ts";
+import { passRate } from "./rate/pass-rate.ts";
 import { touchedPerSecond } from "./young-memory.ts";
 
 /** Above this share of the writes a figure over writes is not one of all of them. */

@@ -14,7 +14,7 @@ import type { WatchSet } from "../input/group.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
 import { earliestShare, weighedByAge } from "./moments-after-birth.ts";
-import { undrawnPasses } from "./undrawn-passes.ts";
+import { undrawnPasses } from "./rate/undrawn-passes.ts";
 import { type AgedRead, writeHistory } from "./write-epoch.ts";
 
 export interface TimesSeen {

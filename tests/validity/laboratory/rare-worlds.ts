@@ -68,4 +68,28 @@ const betweenSteps: WorldKind = {
   },
 };
 
-export const RARE_WORLDS: readonly WorldKind[] = [loadedInBursts, readLog, rareBursts, betweenSteps];
+/** Each word by itself: `touches` accesses, 5 us apart, the first of which writes, after uneven pauses. */
+function filledWatches(touches: number): WorldKind {
+  return {
+    name: `${touches} accesses in one pass, every 150 to 450 ms`,
+    make: (random) =>
+      one(
+        "unknown",
+        words(() => {
+          const hits: Hit[] = [];
+          for (let t = -random() * 300 * MS; t < RUN_NS; t += (150 + 300 * random()) * MS)
+            for (let k = 0; k < touches; k++) hits.push([t + 0.005 * k * MS, k === 0 ? OP.store : OP.load]);
+          return trace(hits);
+        }),
+      ),
+  };
+}
+
+export const RARE_WORLDS: readonly WorldKind[] = [
+  loadedInBursts,
+  readLog,
+  rareBursts,
+  betweenSteps,
+  filledWatches(12),
+  filledWatches(40),
+];

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { groupsOf } from "../../../../src/analyse/input/group.ts";
-import { passRate } from "../../../../src/analyse/watched/pass-rate.ts";
+import { passRate } from "../../../../src/analyse/watched/rate/pass-rate.ts";
 import { tryWorld } from "../../../../src/simulate/trial.ts";
 import { seededRandom } from "../../../../src/statistics/prng.ts";
 import { STEP_WORLDS } from "../../../validity/laboratory/step-worlds.ts";

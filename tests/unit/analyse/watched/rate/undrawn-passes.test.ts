@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { type Group, groupsOf } from "../../../../src/analyse/input/group.ts";
-import type { WatchSample } from "../../../../src/analyse/input/input.ts";
-import { writeBytesPerSecond } from "../../../../src/analyse/metrics/byte-rates.ts";
-import { interAccessInterval } from "../../../../src/analyse/metrics/inter-access-interval.ts";
-import { figuresOf } from "../../../../src/analyse/metrics/registry.ts";
-import { retention } from "../../../../src/analyse/metrics/retention.ts";
-import { UNDRAWN } from "../../../../src/analyse/watched/undrawn-passes.ts";
-import type { OP } from "../../../../src/schema/operation.ts";
-import { input, MS, region, watch } from "../sample-input.ts";
+import { type Group, groupsOf } from "../../../../../src/analyse/input/group.ts";
+import type { WatchSample } from "../../../../../src/analyse/input/input.ts";
+import { writeBytesPerSecond } from "../../../../../src/analyse/metrics/byte-rates.ts";
+import { interAccessInterval } from "../../../../../src/analyse/metrics/inter-access-interval.ts";
+import { figuresOf } from "../../../../../src/analyse/metrics/registry.ts";
+import { retention } from "../../../../../src/analyse/metrics/retention.ts";
+import { UNDRAWN } from "../../../../../src/analyse/watched/rate/undrawn-passes.ts";
+import type { OP } from "../../../../../src/schema/operation.ts";
+import { input, MS, region, watch } from "../../sample-input.ts";
 
 const PER_STRATUM = 100;
 const DWELL_MS = 40;

@@ -1,8 +1,8 @@
 /** Passes of strata of which no watch counted one: large strata that are seldom used may have more of them than all that were seen. */
-import { clopperPearson } from "../../statistics/clopper-pearson.ts";
-import { CI_LEVEL } from "../../statistics/interval.ts";
-import type { WatchSet } from "../input/group.ts";
-import { lostOver } from "./lost-watches.ts";
+import { clopperPearson } from "../../../statistics/clopper-pearson.ts";
+import { CI_LEVEL } from "../../../statistics/interval.ts";
+import type { WatchSet } from "../../input/group.ts";
+import { lostOver } from "../lost-watches.ts";
 
 /** Above this much of what was counted a sum is no more than bounds. */
 export const MOST_UNDRAWN = 1;

@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
-import { groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
-import type { StepSample, WatchSample } from "../../../../src/analyse/input/input.ts";
-import { noRegions } from "../../../../src/analyse/input/region-set.ts";
-import { spansOf } from "../../../../src/analyse/input/span.ts";
-import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
-import type { Exposure } from "../../../../src/analyse/watched/exposure.ts";
-import { fewCarry, passRate } from "../../../../src/analyse/watched/pass-rate.ts";
-import { resample } from "../../../../src/statistics/bootstrap.ts";
-import { seededRandom } from "../../../../src/statistics/prng.ts";
-import { input, MS, region, watch } from "../sample-input.ts";
+import { groupsOf, type WatchSet } from "../../../../../src/analyse/input/group.ts";
+import type { StepSample, WatchSample } from "../../../../../src/analyse/input/input.ts";
+import { noRegions } from "../../../../../src/analyse/input/region-set.ts";
+import { spansOf } from "../../../../../src/analyse/input/span.ts";
+import { computeMetrics } from "../../../../../src/analyse/metrics/registry.ts";
+import type { Exposure } from "../../../../../src/analyse/watched/exposure.ts";
+import { fewCarry, passRate } from "../../../../../src/analyse/watched/rate/pass-rate.ts";
+import { resample } from "../../../../../src/statistics/bootstrap.ts";
+import { seededRandom } from "../../../../../src/statistics/prng.ts";
+import { input, MS, region, watch } from "../../sample-input.ts";
 
 /** 40 watches: most see 10 ms, one 15 ms and in it one write, after the time that all of them see. */
 function oneLateWrite(): WatchSet {

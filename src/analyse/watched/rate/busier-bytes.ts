@@ -1,12 +1,12 @@
 /** Bytes that are used more often than any that a watch was drawn of: how often that may be, and where a sum has to allow for them. */
-import { carryingUnits } from "../../statistics/carrying-units.ts";
-import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
-import { CI_LEVEL } from "../../statistics/interval.ts";
-import { stringerBound } from "../../statistics/stringer-bound.ts";
-import type { WatchSet } from "../input/group.ts";
-import { trapLimits } from "./count-window.ts";
-import type { PassAxis } from "./pass-counting.ts";
-import { turnSizes } from "./turn-windows.ts";
+import { carryingUnits } from "../../../statistics/carrying-units.ts";
+import { clopperPearson, effectiveSize } from "../../../statistics/clopper-pearson.ts";
+import { CI_LEVEL } from "../../../statistics/interval.ts";
+import { stringerBound } from "../../../statistics/stringer-bound.ts";
+import type { WatchSet } from "../../input/group.ts";
+import { trapLimits } from "../count-window.ts";
+import type { PassAxis } from "../pass-counting.ts";
+import { turnSizes } from "../turn-windows.ts";
 
 /** Where as many addresses that count alike carry a sum, these tell its spread, however unlike the others are. */
 const MANY_CARRYING = 30;

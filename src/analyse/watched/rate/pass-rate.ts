@@ -1,18 +1,19 @@
 /** How often a byte is read or written: passes per second, per byte of the class. */
-import { carryingUnits } from "../../statistics/carrying-units.ts";
-import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
-import { CI_LEVEL, type Interval, interval } from "../../statistics/interval.ts";
-import { mostMean } from "../../statistics/poisson-mean.ts";
-import { intervalOf, type Replicated, replicateRatio } from "../../statistics/stratified-ratio.ts";
-import { stringerBound } from "../../statistics/stringer-bound.ts";
-import type { WatchSet } from "../input/group.ts";
-import { armingEcho, withEcho } from "./arming-echo.ts";
+import { carryingUnits } from "../../../statistics/carrying-units.ts";
+import { clopperPearson, effectiveSize } from "../../../statistics/clopper-pearson.ts";
+import { CI_LEVEL, type Interval, interval } from "../../../statistics/interval.ts";
+import { mostMean } from "../../../statistics/poisson-mean.ts";
+import { intervalOf, type Replicated, replicateRatio } from "../../../statistics/stratified-ratio.ts";
+import { stringerBound } from "../../../statistics/stringer-bound.ts";
+import type { WatchSet } from "../../input/group.ts";
+import { armingEcho, withEcho } from "../arming-echo.ts";
+import { countWindows, givenLength, MOST_CUT, passWeights, trapLimits } from "../count-window.ts";
+import type { Exposure } from "../exposure.ts";
+import { countPasses, type PassAxis } from "../pass-counting.ts";
+import { underlookedShare } from "../young-memory.ts";
 import { busierBytes, mostInSteps, UNIT } from "./busier-bytes.ts";
-import { countWindows, givenLength, passWeights, trapLimits } from "./count-window.ts";
-import type { Exposure } from "./exposure.ts";
-import { countPasses, type PassAxis } from "./pass-counting.ts";
+import { leastRate } from "./least-rate.ts";
 import { undrawnPasses } from "./undrawn-passes.ts";
-import { underlookedShare } from "./young-memory.ts";
 
 export type PassKind = "read" | "write";
 
@@ -60,6 +61,8 @@ export interface PassRate {
   /** Addresses with such a pass anywhere in the exposure, and in the window in which passes are counted. */
   readonly n_seen: number;
   readonly n_counted: number;
+  /** The least that the rate can be, by the watches that saw such a pass soon; told where few were counted, or watches are cut. */
+  readonly least: number;
   /** How many addresses that count alike would carry as much: few where some carry most of the sum. */
   readonly n_effective: number;
   /** How many windows that are alike would hold as much of the axis: few where some are far longer than the others. */
@@ -179,7 +182,7 @@ function betweenShare({ span: { parts, window_ns } }: WatchSet): number {
 }
 
 function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis: PassAxis): PassRate {
-  const { exposures, weights } = set;
+  const { exposures, weights, span } = set;
   const {
     held,
     heldWith,
@@ -249,6 +252,8 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   // Where addresses are unlike resampling knows no more of larger ones than was drawn: both add up.
   const spread = carrying < FEW_OF_COUNTED * counted ? (rate.hi ?? 0) - replicated.value : 0;
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + spread + largest) };
+  const isOpen = counted < FEW_HITS || cut > MOST_CUT;
+  const least = isOpen ? leastRate(set, (i, p) => isOf(exposures[i] as Exposure, p, kind, generous)) : 0;
   const busier =
     counted < FEW_HITS ? { room: 0, undrawn: 0 } : busierBytes(set, axis, { held, counted: windows.counted, scale });
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + busier.room) };
@@ -259,6 +264,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   // steps that no window holds, may have had none or twice as many, and of what is too young to be drawn none is in the sum.
   rate = withEcho(rate, echo);
   const { lo, hi } = rate;
+  const perSecond = axis === "tokens" ? (span.tokens ?? 0) / (span.window_ns / 1e9) : 1;
   // In steps windows go on until the last of these, which is no later than the watch.
   const { length_ns } = countWindows(set);
   const lengths = exposures.map((exposure, i) =>
@@ -267,9 +273,10 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
       : givenLength(set, i, length_ns),
   );
   const underlooked = underlookedShare(set, lengths);
+  const sure = (1 - set.unwatched) * (1 - set.lost) * (1 - left_out) * (1 - underlooked);
   rate = {
     ...rate,
-    lo: lo === null ? null : lo * (1 - set.unwatched) * (1 - set.lost) * (1 - left_out) * (1 - underlooked),
+    lo: lo === null ? null : lo * sure,
     hi: hi === null ? null : (hi * (1 + set.unwatched + 2 * set.young + underlooked) * (1 + left_out)) / (1 - unseen),
   };
   const looked = held.filter((x) => x > 0).sort();
@@ -295,6 +302,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     n,
     n_seen: seen,
     n_counted: counted,
+    least: perSecond > 0 ? (least * sure) / perSecond : 0,
     n_effective: carrying,
     n_windows: carryingUnits(held),
     unknown: passes > 0 ? unknown / passes : 0,
