@@ -89,7 +89,9 @@ export function touchedWithin(group: Group, window: number): WindowTouched {
   // What comes while the window lasts was not there to be drawn when it began.
   const born = (bornPerSecond(group) * window) / 1e9;
   const few = whole ? null : "too few watches are as long as the window";
-  const why = few ?? (born > MOST_BORN * bytes ? `${formatBytes(born)} come into being within the window` : null);
+  const none = share.value === 0 ? `none of ${n} watched words was used within the window` : null;
+  const why =
+    few ?? none ?? (born > MOST_BORN * bytes ? `${formatBytes(born)} come into being within the window` : null);
   // Draws tell the mean bytes of the span; at the moments from which a window fits into it there may have been less, or more, but no more than at the peak.
   const left = bytes < peakBytes(regions, span) ? Math.max(0, 1 - window / span.window_ns) : 1;
   const off = CI_Z * uniform.bytes_error();
@@ -185,7 +187,7 @@ export const workingSet: MetricFamily = {
     },
   ],
   estimator:
-    "A watch begins at a random moment: the share of the watches as long as window_ns, or whose bytes are freed within it, that see an access within it, times the bytes drawn. Where fewer than 30 are as long, the share that all of them see is a lower bound. Never above the mapped size, but for bytes that come into being within the window, which the upper end holds: above 1 % of the bytes there are bounds. Sampled sources: from the blocks on which samples fell, per class and grain, to the mapped size in whole blocks; a value where that is the same.",
+    "A watch begins at a random moment: the share of the watches as long as window_ns, or whose bytes are freed within it, that see an access within it, times the bytes drawn. Where fewer than 30 are as long, the share that all of them see is a lower bound. Never above the mapped size, but for bytes that come into being within the window, which the upper end holds: above 1 % of the bytes there are bounds. Where no watch saw an access it has an upper end only. Sampled sources: from the blocks on which samples fell, per class and grain, to the mapped size in whole blocks; a value where that is the same.",
   sources: [
     ["watch", "uniform draws of addresses at random times"],
     ["pebs", "bounds: blocks on which samples fell"],

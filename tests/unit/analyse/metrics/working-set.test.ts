@@ -54,3 +54,14 @@ test("and there is none of two steps where no two follow each other", () => {
   expect(row).toMatchObject({ status: "not_identifiable", value: null, lo: null, hi: null });
   expect(row?.why).toContain("no two of its steps follow each other");
 });
+
+test("of which no watch saw a use it is an upper end, and no value", () => {
+  const watches = Array.from({ length: 60 }, (_, i) =>
+    watch([], { watch_id: i + 1, begin_ns: 10 * i * MS, end_ns: (10 * i + 100) * MS }),
+  );
+  const rows = computeMetrics(input({ watches, regions: [region({ region_type: "activation" })] }));
+  const row = rows.find(({ metric, source }) => metric === "working_set_bytes" && source === "watch");
+  expect([row?.status, row?.value]).toEqual(["bound", null]);
+  expect(row?.why).toBe("none of 60 watched words was used within the window");
+  expect(row?.hi).toBeGreaterThan(0);
+});
