@@ -20,6 +20,8 @@ function settledWrites(exposure: Exposure): AgedRead[] {
   return epochs.map(({ pass, write_ns }, i) => ({
     pass,
     age_ns: epochs[i - 1]?.seen_ns ?? write_ns - exposure.begin_ns,
+    // Of the times as they were seen: nobody asks how much shorter they may be.
+    traps: 0,
     isKnown: i > 0,
   }));
 }

@@ -53,6 +53,6 @@ export const intervalCurve: CurveOf = (group, rows) =>
   );
 
 function intervalPoints(group: Group, source: string): readonly CurvePoint[] {
-  if (source === "watch") return samplePoints(intervalsSeen(group.uniform).sample, group.uniform.resamples(), false);
+  if (source === "watch") return samplePoints(intervalsSeen(group).sample, group.uniform.resamples(), false);
   return group.stream === null ? NOTHING : streamPoints(group.stream.intervals, false);
 }

@@ -10,6 +10,7 @@ import { bytesError, type DesignWeights, designWeights, weightsOverTime } from "
 import { lostShare } from "../watched/lost-watches.ts";
 import { passGapNs } from "../watched/passes.ts";
 import { sharesOfTurns, stratumLives } from "../watched/stratum-life.ts";
+import { meanTrapNs } from "../watched/trap-delay.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
 import { touchedPerSecond, youngShare } from "../watched/young-memory.ts";
 import type { AccessStream, AccessSums, AllocationSample, AnalysisInput, KvRowSample, WatchSample } from "./input.ts";
@@ -20,6 +21,8 @@ import { type Span, spansOf } from "./span.ts";
 export interface WatchSet {
   readonly span: Span;
   readonly gap_ns: number;
+  /** Mean time for which the program stands still in a trap. */
+  readonly trap_ns: number;
   /** Share of the span in which no watch of any class began for long. */
   readonly unwatched: number;
   /** Share of the class's bytes and time in which they were too young to be drawn. */
@@ -78,6 +81,7 @@ export interface Group {
 interface SetPlace {
   readonly span: Span;
   readonly gap: number;
+  readonly trap: number;
   readonly unwatched: number;
   readonly young: number;
   readonly lost: number;
@@ -92,7 +96,7 @@ interface SetPlace {
 }
 
 export function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
-  const { span, gap, unwatched, young, lost, touched_per_s, seed, strays, regions } = place;
+  const { span, gap, trap, unwatched, young, lost, touched_per_s, seed, strays, regions } = place;
   const exposures = watches.flatMap((watch) => exposureIn(watch, span, gap) ?? []);
   const found = exposures.map(({ watch }) => watch);
   const elsewhere = strays.filter((watch) => exposureIn(watch, span, gap) !== null);
@@ -105,6 +109,7 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
   return {
     span,
     gap_ns: gap,
+    trap_ns: trap,
     unwatched,
     young,
     lost,
@@ -124,7 +129,11 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
 /** The watches of a set in a part of its span; all moments of the part count alike. */
 export function setWithin(set: WatchSet, span: Span, seed: number, stream: number): WatchSet {
   const watches = set.exposures.map(({ watch }) => watch);
-  return watchSet(watches, { ...set, span, gap: set.gap_ns, unwatched: 0, seed, rarityAt: () => 1 }, stream);
+  return watchSet(
+    watches,
+    { ...set, span, gap: set.gap_ns, trap: set.trap_ns, unwatched: 0, seed, rarityAt: () => 1 },
+    stream,
+  );
 }
 
 export const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
@@ -179,6 +188,7 @@ export function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blo
     strays: [],
     regions: NO_REGIONS,
     rarityAt: () => 1,
+    trap: meanTrapNs(input.trap_cost_ns),
   };
   const none = watchSet([], { ...nothing, span, gap: gap_ns, seed: input.seed }, 0);
   return {
@@ -248,6 +258,7 @@ const ORDER: readonly string[] = wordsOf("tensor", "region_type");
 export function groupsOf(input: AnalysisInput): Group[] {
   const spans = spansOf(input.steps, input.window_ns);
   const gap = passGapNs(input.trap_cost_ns);
+  const trap = meanTrapNs(input.trap_cost_ns);
   const blocks = blockResamples(input.seed);
   const watches = split(input.watches);
   const unwatched = spans.map((span) => unwatchedShare(input.watches, span, input.passed_over));
@@ -287,7 +298,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
       const young = mine.length > 0 ? youngShare(ofClass, span, input.draw_lag_ns ?? 0) : 0;
       const touched_per_s = touchedPerSecond({ ...kind, span, faults: counted(span) }, (all) => all.first_touches);
       const seen = { unwatched: unwatched[s] ?? 0, young, lost, touched_per_s };
-      const place = { span, gap, ...seen, seed: input.seed, regions: ofClass, turnsOf: turns[s] ?? (() => null) };
+      const place = { span, gap, trap, ...seen, seed: input.seed, regions: ofClass, turnsOf: turns[s] ?? (() => null) };
       const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: 0 | 1 | 2): WatchSet =>
         watchSet(some, { ...place, rarityAt, strays: strays.filter(DESIGNS[which]) }, stream + which);
       const uniform = set(readable, rarity.readable, 0);

@@ -3,6 +3,7 @@ import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { rarityOver } from "../watched/arming-density.ts";
 import { lostShare } from "../watched/lost-watches.ts";
 import { passGapNs } from "../watched/passes.ts";
+import { meanTrapNs } from "../watched/trap-delay.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
 import { youngShare } from "../watched/young-memory.ts";
 import { blockResamples, emptyGroup, type Group, isReadable, isUniform, watchSet } from "./group.ts";
@@ -77,7 +78,8 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
     const readable = drawn.filter(isReadable);
     const region: RegionSet = { all: regions, rows: Uint32Array.of(row) };
     const young = youngShare(region, span, input.draw_lag_ns ?? 0);
-    const place = { span, gap, unwatched, young, lost, touched_per_s: 0, seed, strays: [], regions: region };
+    const trap = meanTrapNs(input.trap_cost_ns);
+    const place = { span, gap, trap, unwatched, young, lost, touched_per_s: 0, seed, strays: [], regions: region };
     const set = watchSet(readable, { ...place, rarityAt: rarity.readable }, STREAM + 2 * row);
     const group: Group = {
       ...emptyGroup(input, span, gap, blocks),

@@ -11,6 +11,7 @@ import { type PassCounting, passWeights, trapLimits } from "../watched/count-win
 import { tooFewByTime } from "../watched/few-watches.ts";
 import { overTime } from "../watched/generation-counting.ts";
 import { countPasses } from "../watched/pass-counting.ts";
+import { missedPasses } from "../watched/unwatched.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 /** More of the passes than this cut short by a trap limit: the mean is only a lower bound. */
@@ -80,7 +81,7 @@ function figures(group: Group): Figure[] {
   const mean = { ...echoed, lo: echoed.lo === null ? null : Math.max(1, echoed.lo) };
   const bounded = cut > MOST_CUT;
   const n = counted.length;
-  const few = n >= FEWEST ? tooFewByTime(uniform) : null;
+  const few = n >= FEWEST ? (missedPasses(uniform) ?? tooFewByTime(uniform)) : null;
   return [
     {
       metric: "hits_per_pass",

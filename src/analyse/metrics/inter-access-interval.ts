@@ -14,10 +14,13 @@ import { streamQuantiles } from "../stream/stream-figures.ts";
 import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/arming-echo.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
+import { bornPerSecond } from "../watched/first-writes.ts";
 import { earliestShare, windowsByAge } from "../watched/moments-after-birth.ts";
 import { BUSIER } from "../watched/rate/busier-bytes.ts";
 import { fewCarry, isCarriedByFew, passRate } from "../watched/rate/pass-rate.ts";
 import { UNDRAWN, undrawnPasses } from "../watched/rate/undrawn-passes.ts";
+import { allowingForTraps, withoutTraps } from "../watched/trap-delay.ts";
+import { missedPasses, unwatchedPasses } from "../watched/unwatched.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 const QUANTILES = [
@@ -29,19 +32,24 @@ const QUANTILES = [
 const NOTHING = { value: null, lo: null, hi: null };
 
 /** For each pass in the window of a watch the time to the next pass, start to start; of one with no next, what was seen. */
-function passIntervals(set: WatchSet, i: number, length: number): Required<UnitTimes> {
+function passIntervals(
+  set: WatchSet,
+  i: number,
+  length: number,
+  timeOf: (time_ns: number, traps: number) => number,
+): Required<UnitTimes> {
   const exposure = set.exposures[i];
   const complete: number[] = [];
   const censored: number[] = [];
   const weights = { complete: [] as number[], censored: [] as number[] };
   if (exposure === undefined) return { complete, censored, weights };
   const { weight } = windowsByAge(set);
-  const { start_ns, count } = exposure.passes;
+  const { start_ns, hits, count } = exposure.passes;
   for (const p of passesIn(set, i, length)) {
     const start = start_ns[p] ?? 0;
     const isWhole = p + 1 < count;
-    if (isWhole) complete.push((start_ns[p + 1] ?? 0) - start);
-    else censored.push(exposure.end_ns - start);
+    const time = (isWhole ? (start_ns[p + 1] ?? 0) : exposure.end_ns) - start;
+    (isWhole ? complete : censored).push(timeOf(time, hits[p] ?? 0));
     weights[isWhole ? "complete" : "censored"].push(weight(i, start));
   }
   return { complete, censored, weights };
@@ -57,21 +65,35 @@ function everyFigures(group: Group): Figure[] {
 export interface Intervals {
   /** Each by the bytes that it stands for. */
   readonly sample: RecurrentSample;
+  /** The same without what traps may have added to each. */
+  readonly shortest: () => RecurrentSample;
   /** Passes of strata without one in the windows, and of memory that had just come, over those in the windows, at most. */
   readonly undrawn: number;
 }
 
-export function intervalsSeen(set: WatchSet): Intervals {
+export function intervalsSeen(group: Group): Intervals {
+  const set = group.uniform;
   const { length_ns } = countWindows(set);
   const windows = windowsByAge(set);
   const { time_ns } = windows;
-  const units = set.exposures.map((_, i) => passIntervals(set, i, length_ns[i] ?? 0));
+  const unitsOf = (timeOf: (time_ns: number, traps: number) => number): Required<UnitTimes>[] =>
+    set.exposures.map((_, i) => passIntervals(set, i, length_ns[i] ?? 0, timeOf));
+  const units = unitsOf((time) => time);
   const weights = passWeights(set, time_ns);
   const counted = units.map(({ complete, censored }) => complete.length + censored.length);
   const seen = set.exposures.map(({ passes }) => passes.count);
   return {
     sample: pooledSample(units, weights),
-    undrawn: undrawnPasses(set, { time_ns, weights, counted, seen }) + earliestShare(windows, units, weights),
+    shortest: () =>
+      pooledSample(
+        unitsOf((time, traps) => withoutTraps(time, traps, set.trap_ns)),
+        weights,
+      ),
+    undrawn:
+      undrawnPasses(set, { time_ns, weights, counted, seen }) +
+      earliestShare(windows, units, weights) +
+      firstPasses(group, weights, counted) +
+      unwatchedPasses(set),
   };
 }
 
@@ -90,36 +112,66 @@ interface Told {
  * The quantiles with their intervals. Where one has no upper end all rests on the lower one: passes over busier bytes, of which none was
  * drawn, come after shorter times, and that end allows for them.
  */
-function quantilesTold(group: Group, { sample, undrawn }: Intervals): Told[] {
+function quantilesTold(group: Group, { sample, shortest, undrawn }: Intervals): Told[] {
   const qs = QUANTILES.map(([, q]) => q);
   const resamples = group.uniform.resamples();
   const found = boundedQuantiles(sample, qs, resamples, undrawn);
   const isOpen = ({ value, hi }: Interval): boolean => value === null || hi === null;
   const busier = found.some(isOpen) ? busierShare(group) : 0;
   const floors = busier > 0 ? boundedQuantiles(sample, qs, resamples, undrawn + busier) : found;
+  const least = boundedQuantiles(shortest(), qs, resamples, undrawn);
   return found.map((one, k) => {
-    const estimate = isOpen(one) ? { ...one, lo: floors[k]?.lo ?? null } : one;
-    if (!isWithoutEnds(estimate)) return { estimate };
+    const seen = isOpen(one) ? { ...one, lo: floors[k]?.lo ?? null } : one;
+    const { estimate, why } = allowingForTraps(seen, least[k] ?? NOTHING);
+    if (!isWithoutEnds(seen)) return { estimate, ...(why === null ? {} : { why }) };
     const isUndrawn = isWithoutEnds(one) && undrawn > 0;
     return { estimate: NOTHING, ...(isUndrawn ? { why: UNDRAWN } : busier > 0 ? { why: BUSIER } : {}) };
   });
 }
 
+/**
+ * The first passes of memory that came, over those that were counted, at most: a byte is used as it comes, before a watch can be drawn
+ * from it, and mostly once.
+ */
+function firstPasses(group: Group, weights: Float64Array, counted: readonly number[]): number {
+  const born = bornPerSecond(group);
+  // A pass stands for the bytes of its stratum over the time of its windows: together, passes times bytes in a ns.
+  const perSecond = 1e9 * counted.reduce((sum, count, i) => sum + count * (weights[i] ?? 0), 0);
+  return born > 0 && perSecond > 0 ? born / perSecond : 0;
+}
+
+/** Why no pass counts. */
+function noneReason({ exposures }: WatchSet): string {
+  const seen = exposures.filter(({ passes }) => passes.count > 0).length;
+  if (seen === 0) return `no access to ${exposures.length} watched addresses`;
+  return `${seen} of ${exposures.length} watched addresses show one, outside the time in which passes are counted`;
+}
+
 function watchFigures(group: Group): Figure[] {
   const { uniform } = group;
   const { cut } = countWindows(uniform);
-  const seen = intervalsSeen(uniform);
+  const seen = intervalsSeen(group);
   const { sample } = seen;
   const carrying = carryingUnits(sample.unit_weight);
   const isFew = sample.n >= FEWEST && isCarriedByFew(carrying);
   const echo = armingEcho(uniform).share;
-  const why = cut > MOST_CUT ? CUT : isFew ? fewCarry(carrying) : sample.n >= FEWEST ? tooFewByTime(uniform) : null;
+  const missed = sample.n >= FEWEST ? missedPasses(uniform) : null;
+  const why =
+    missed !== null
+      ? missed
+      : cut > MOST_CUT
+        ? CUT
+        : isFew
+          ? fewCarry(carrying)
+          : sample.n >= FEWEST
+            ? tooFewByTime(uniform)
+            : null;
   const quantiles = quantilesTold(group, seen);
   return QUANTILES.map(([metric, , fewest], k) => ({
     metric,
     source: "watch",
     estimate: why === null ? timesWithEcho(quantiles[k]?.estimate ?? NOTHING, echo) : NOTHING,
-    ...(quantiles[k]?.why === undefined ? {} : { why: quantiles[k].why }),
+    ...(quantiles[k]?.why === undefined || sample.n < FEWEST ? {} : { why: quantiles[k].why }),
     n: sample.n,
     n_censored: sample.n_censored,
     // However many are cut short: the curve ends where too few were looked at so long.
@@ -129,9 +181,7 @@ function watchFigures(group: Group): Figure[] {
     fewest_for_hi: fewest,
     method: `KM of the passes in a common window, each by the bytes that it stands for; interval by the share up to each time, addresses resampled; passes merged below ${group.gap_ns} ns`,
     ...(why !== null ? { why } : isLoud(echo) ? { why: echoReason(echo) } : {}),
-    ...(sample.n === 0 && uniform.exposures.length > 0
-      ? { why: `no access to ${uniform.exposures.length} watched addresses` }
-      : {}),
+    ...(sample.n === 0 && uniform.exposures.length > 0 ? { why: noneReason(uniform) } : {}),
   }));
 }
 
@@ -148,14 +198,14 @@ export const interAccessInterval: MetricFamily = {
     averaged_over: "passes",
   })),
   estimator:
-    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, as far as each that was looked at so long stands for fewer than five like it; intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Strata of which no watch saw a pass in the time that counts may have some all the same (Clopper-Pearson): and so may watches of which a trap was lost: the interval holds that all of theirs are shorter, and that all are longer. Soon after memory came fewer windows hold a pass than later: each counts by the inverse of the chance that one does, for 20 at most, and as many as are among the earliest may lie before these. Where addresses are very unlike and the quantile has no upper end, its lower end holds that passes over busier bytes, of which none was drawn, are shorter, as many as the rates allow for. Intervals shorter than the pass gap cannot appear. The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
+    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, as far as each that was looked at so long stands for fewer than five like it; intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Strata of which no watch saw a pass in the time that counts may have some all the same (Clopper-Pearson): and so may watches of which a trap was lost: the interval holds that all of theirs are shorter, and that all are longer. Soon after memory came fewer windows hold a pass than later: each counts by the inverse of the chance that one does, for 20 at most, and as many as are among the earliest may lie before these; each byte that came has a first pass that no watch saw, which may be of any time to the next. Where addresses are very unlike and the quantile has no upper end, its lower end holds that passes over busier bytes, of which none was drawn, are shorter, as many as the rates allow for. Intervals shorter than the pass gap cannot appear. The program stands still in traps: the lower end allows for those in each, as long as they are in the mean and twice the root of their number more; where these may be more than half of it, there is no value. The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
   sources: [
     ["watch", "every access to the watched bytes is seen"],
     ["import", "traces that hold every access, by address in place of byte and pass"],
   ],
   not_by_sampling: "intervals between samples measure the sampling period, not the program",
   suppressed:
-    "n < 30 addresses, or without steps fewer than some 91, as of the rates; the quantile not reached (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
+    "n < 30 addresses, or without steps fewer than some 91, as of the rates; nothing looked at in more than 2 % of the time; the quantile not reached (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
   needs_every_access: true,
   spans: "every",
   figures: (group) => [...watchFigures(group), ...everyFigures(group)],

@@ -5,6 +5,7 @@ import { type Interval, interval } from "../../statistics/interval.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group } from "../input/group.ts";
 import { isUnwritable } from "../input/write-rights.ts";
+import { MOST_YOUNG, youngReason } from "../watched/young-memory.ts";
 
 /** A figure before it is judged. */
 export interface Figure {
@@ -84,5 +85,6 @@ export function noWriteReason(group: Group): string {
   const { all, rows } = group.regions;
   const mapped = rows.length > 0 && rows.every((row) => all.facts[all.what[row] as number]?.mapping_kind === "file");
   if (mapped) return "no write in the run";
+  if (group.uniform.young > MOST_YOUNG) return youngReason(group.uniform.young);
   return group.span.phase === "generation" ? "no write seen in generation" : "no write seen in the run";
 }

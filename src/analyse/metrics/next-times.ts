@@ -73,18 +73,18 @@ function figures(group: Group, { name, next, quantiles, needsOps, method }: Next
 }
 
 const SUPPRESSED =
-  "n < 30 addresses, or few that carry most. Nothing was looked at in more than 5 % of the time, or memory is so young in more than 5 % of it that it cannot be drawn. More than half of the weight censored, or the quantile not reached: a bound from below, which is no longer than watches last: mostly some 100 ms.";
+  "n < 30 addresses, or few that carry most. Nothing was looked at in more than 2 % of the time, or memory is so young in more than 5 % of it that it cannot be drawn. More than half of the weight censored, or the quantile not reached: a bound from below, which is no longer than watches last: mostly some 100 ms.";
 
 export const nextUse: MetricFamily = {
   metrics: PERCENTILES.map(([p, q, words]) => ({
     name: `next_use_${p}_ns`,
     unit: "ns",
-    definition: `${words}, over bytes and moments, of the time until the next pass over a byte begins. A byte counts as long as it is there, however often it is used; \`iai\` counts it with each pass.`,
+    definition: `${words}, over bytes and moments, of the time until the next pass over a byte begins. A byte counts as long as it is there, however often it is used; memory that no engine names is there while it has pages; \`iai\` counts it with each pass.`,
     formula: `Q_${100 * q} of t(next pass over b after t) - t, over all b and all moments t in S while b lives`,
     averaged_over: "bytes and moments",
   })),
   estimator:
-    "A watch is an address picked at random, armed at a moment picked at random: it counts once, by the bytes that it stands for, with the time from one pass gap after its arming to the begin of the next pass. Right-censored where the watch ends before: that times are not known whose watch was too short, those like them tell (inverse probability of censoring). Where bytes are freed, or the span ends, and no pass came, the time is longer than any. Where windows begin with fewer passes than they go on with, in part from two standard errors on, the program stood still after armings, and a time from there is longer by that: the lower end allows for twice as much, and above a fifth of the time there is an upper bound only. Interval by the share up to each time, addresses resampled.",
+    "A watch is an address picked at random, armed at a moment picked at random: it counts once, by the bytes that it stands for, with the time from one pass gap after its arming to the begin of the next pass. Of memory that no engine names only what is in memory is drawn: pages that were not touched yet, or that the program gave back, count for nothing. Right-censored where the watch ends before: that times are not known whose watch was too short, those like them tell (inverse probability of censoring). Where bytes are freed, or the span ends, and no pass came, the time is longer than any. Where windows begin with fewer passes than they go on with, in part from two standard errors on, the program stood still after armings, and a time from there is longer by that: the lower end allows for twice as much, and above a fifth of the time there is an upper bound only. Interval by the share up to each time, addresses resampled.",
   sources: [["watch", "uniform draws of addresses at random times"]],
   not_by_sampling: "the next sample of an address is not the next access to it",
   suppressed: SUPPRESSED,
@@ -105,7 +105,7 @@ export const stillNeeded: MetricFamily = {
   metrics: PERCENTILES.map(([p, q, words]) => ({
     name: `still_needed_${p}_ns`,
     unit: "ns",
-    definition: `${words}, over bytes and moments, of the time for which what a byte holds is still needed: until its last read before the next write or the free; 0 where nothing reads it any more. A byte counts as long as it is there, however often it is written; \`retention\` counts it with each write.`,
+    definition: `${words}, over bytes and moments, of the time for which what a byte holds is still needed: until its last read before the next write or the free; 0 where nothing reads it any more. A byte counts as long as it is there, as for \`next_use\`, however often it is written; \`retention\` counts it with each write.`,
     formula: `Q_${100 * q} of max(0, t(last read of b before the next write or free of b after t) - t), over all b and all moments t in S while b lives`,
     averaged_over: "bytes and moments",
   })),

@@ -14,6 +14,7 @@ import { tooFewWatches } from "../watched/few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
 import { fewCarry, isCarriedByFew, MOST_UNKNOWN, passRate } from "../watched/rate/pass-rate.ts";
 import { MOST_UNDRAWN, UNDRAWN } from "../watched/rate/undrawn-passes.ts";
+import { missedPasses } from "../watched/unwatched.ts";
 import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
 
 const METRIC = "reads_per_write";
@@ -28,7 +29,8 @@ function watchFigure(group: Group): Figure {
   const none = write.n_seen === 0;
   const carried = Math.min(read.n_effective, write.n_effective);
   const isOpen = none || write.n_counted === 0 || unknown > MOST_UNKNOWN || write.cut > MOST_CUT;
-  const few = isCarriedByFew(carried) ? fewCarry(carried) : read.n >= FEWEST ? tooFewWatches(set) : null;
+  const few =
+    missedPasses(set) ?? (isCarriedByFew(carried) ? fewCarry(carried) : read.n >= FEWEST ? tooFewWatches(set) : null);
   const isUndrawn = Math.max(read.undrawn, write.undrawn) > MOST_UNDRAWN;
   const { value, lo, hi } = withUnseen(intervalOf(quotient(read.replicated, write.replicated), carried), carried, 0);
   // The few passes that the windows may have missed are in the interval, whichever kind they were, and first writes, that nobody saw.

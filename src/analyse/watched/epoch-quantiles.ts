@@ -11,6 +11,8 @@ import { tooFewByTime } from "./few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "./first-writes.ts";
 import { fewCarry, isCarriedByFew } from "./rate/pass-rate.ts";
 import { UNDRAWN } from "./rate/undrawn-passes.ts";
+import { allowingForTraps } from "./trap-delay.ts";
+import { missedPasses } from "./unwatched.ts";
 import { unknownShare } from "./write-epoch.ts";
 import type { TimesSeen } from "./write-times.ts";
 
@@ -31,9 +33,12 @@ export interface EpochTimes extends KvNeedTimes {
   readonly fewestCarrying: number;
 }
 
+const NOTHING = interval(null, null, null);
+
 /** Where nothing was written there are no times since. */
 const NOTHING_SEEN: TimesSeen = {
   estimates: [],
+  shortest: [],
   n: 0,
   n_censored: 0,
   censored: 0,
@@ -52,10 +57,12 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const seen = written ? epochs.ofWatch(set, qs) : NOTHING_SEEN;
   const isEnough = seen.n >= FEWEST;
   const carried = isCarriedByFew(seen.carrying, epochs.fewestCarrying) ? fewCarry(seen.carrying) : tooFewByTime(set);
-  const tooFew = isEnough ? carried : null;
+  const tooFew = isEnough ? (missedPasses(set) ?? carried) : null;
   return epochs.quantiles.map(([metric, , fewest], k) => {
-    const estimate = hidden || tooFew !== null || seen.untold !== null ? undefined : seen.estimates[k];
-    const untold = isWithoutEnds(estimate) && seen.undrawn > 0 ? UNDRAWN : null;
+    const found = hidden || tooFew !== null || seen.untold !== null ? undefined : seen.estimates[k];
+    const trapped = found === undefined ? null : allowingForTraps(found, seen.shortest[k] ?? NOTHING);
+    const estimate = trapped?.estimate;
+    const untold = isWithoutEnds(found) && seen.undrawn > 0 ? UNDRAWN : (trapped?.why ?? null);
     const few = tooFew ?? seen.untold ?? untold;
     const why = !hidden
       ? few
@@ -65,7 +72,7 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
     return {
       metric,
       source: "watch",
-      estimate: estimate ?? interval(null, null, null),
+      estimate: estimate ?? NOTHING,
       n: written ? seen.n : set.exposures.length,
       n_censored: seen.n_censored,
       censored: estimate?.value === null ? seen.censored : 0,

@@ -45,6 +45,7 @@ export function bornWrittenPerSecond(group: Came): number {
 export function firstWriteShare(group: Came & Pick<Group, "stores">): number {
   const bytes = group.stores.weights.total_bytes;
   const unseen = bytes > 0 ? bornWrittenPerSecond(group) / bytes : 0;
-  const seen = passRate(group.stores, "write").rate.lo ?? 0;
+  const { rate, least } = passRate(group.stores, "write");
+  const seen = Math.max(rate.lo ?? 0, least);
   return unseen > 0 ? unseen / (unseen + seen) : 0;
 }

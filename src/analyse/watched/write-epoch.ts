@@ -11,6 +11,8 @@ export interface WriteEpoch {
   readonly write_ns: number;
   /** Write to the last read that was seen before the next write, ns; 0 where none was. */
   readonly need_ns: number;
+  /** Traps from that store on, without that of the read: so often the program stood still in it. */
+  readonly traps: number;
   /** Read passes over it, that before the next write too. */
   readonly reads: number;
   /** Write to the first store of the next write, or to the free; how long it was seen where neither was. */
@@ -24,6 +26,8 @@ export interface AgedRead {
   readonly pass: number;
   /** Age of what it read; of a write before the exposure, how long the exposure had lasted. */
   readonly age_ns: number;
+  /** Traps in it, as of a need. */
+  readonly traps: number;
   readonly isKnown: boolean;
 }
 
@@ -44,17 +48,22 @@ export function writeHistory(exposure: Exposure): WriteHistory {
   let writtenBy = -1;
   let written = Number.NaN;
   let lastRead = Number.NaN;
+  /** Numbers of the hits at which was written, and last read. */
+  let writtenHit = exposure.from;
+  let lastReadHit = -1;
   let readPasses = 0;
   const close = (end_ns: number, isWhole: boolean): void => {
     if (writtenBy < 0) return;
     const need_ns = lastRead > written ? lastRead - written : 0;
+    const traps = need_ns > 0 ? lastReadHit - writtenHit : 0;
     const seen_ns = Math.max(end_ns - written, need_ns);
-    epochs.push({ pass: writtenBy, write_ns: written, need_ns, reads: readPasses, seen_ns, isWhole });
+    epochs.push({ pass: writtenBy, write_ns: written, need_ns, traps, reads: readPasses, seen_ns, isWhole });
   };
-  const read = (pass: number, time: number): void => {
-    lastRead = time;
+  const read = (pass: number, hit: number): void => {
+    const time = hit_ns[hit] ?? 0;
     const isKnown = writtenBy >= 0;
-    reads.push({ pass, age_ns: time - (isKnown ? written : exposure.begin_ns), isKnown });
+    const age_ns = time - (isKnown ? written : exposure.begin_ns);
+    reads.push({ pass, age_ns, traps: hit - writtenHit, isKnown });
   };
   let hit = exposure.from;
   for (let p = 0; p < passes.count; p++) {
@@ -73,7 +82,10 @@ export function writeHistory(exposure: Exposure): WriteHistory {
           if (readAfter < 0) readAfter = i;
           lastReadAfter = i;
         }
-        if (firstStore < 0) lastRead = hit_ns[i] ?? 0;
+        if (firstStore < 0) {
+          lastRead = hit_ns[i] ?? 0;
+          lastReadHit = i;
+        }
       }
       if (op === OP.store || op === OP.load_store) {
         if (firstStore < 0) firstStore = i;
@@ -82,23 +94,23 @@ export function writeHistory(exposure: Exposure): WriteHistory {
         lastReadAfter = -1;
       }
     }
-    const before = lastRead;
     if (readBefore >= 0) {
-      read(p, hit_ns[readBefore] ?? 0);
-      lastRead = before;
+      read(p, readBefore);
       readPasses += 1;
     }
     if (firstStore >= 0) {
       close(hit_ns[firstStore] ?? 0, true);
       writtenBy = p;
       written = hit_ns[lastStore] ?? 0;
+      writtenHit = lastStore;
       lastRead = Number.NaN;
       readPasses = 0;
     }
     if (readAfter >= 0) {
       readPasses += 1;
-      if (readBefore < 0) read(p, hit_ns[readAfter] ?? 0);
+      if (readBefore < 0) read(p, readAfter);
       lastRead = hit_ns[lastReadAfter] ?? 0;
+      lastReadHit = lastReadAfter;
     }
   }
   const isFreed = !Number.isNaN(exposure.freed_ns);

@@ -15,10 +15,14 @@ import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "
 import type { Exposure } from "./exposure.ts";
 import { earliestShare, weighedByAge } from "./moments-after-birth.ts";
 import { undrawnPasses } from "./rate/undrawn-passes.ts";
+import { withoutTraps } from "./trap-delay.ts";
+import { unwatchedPasses } from "./unwatched.ts";
 import { type AgedRead, writeHistory } from "./write-epoch.ts";
 
 export interface TimesSeen {
   readonly estimates: Interval[];
+  /** Of the same times without what traps may have added to them. */
+  readonly shortest: Interval[];
   /** Addresses that show one. */
   readonly n: number;
   /** Of them those that show none to its end. */
@@ -35,6 +39,8 @@ export interface TimesSeen {
 
 /** A write pass, and how often its data was read as far as that was seen. */
 export interface WriteCase extends TimedCase {
+  /** Traps in its time. */
+  readonly traps: number;
   readonly reads: number;
 }
 
@@ -72,10 +78,10 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
     const inside = new Set(passesIn(set, unit, length));
     const each = weights[unit] ?? 0;
     const before = cases.length;
-    for (const { pass, need_ns, reads, seen_ns, isWhole } of writeHistory(exposure).epochs) {
+    for (const { pass, need_ns, traps, reads, seen_ns, isWhole } of writeHistory(exposure).epochs) {
       if (!inside.has(pass)) continue;
       const weight = each * windows.weight(unit, exposure.passes.start_ns[pass] ?? 0);
-      cases.push({ unit, weight, seen: seen_ns, isWhole, value: need_ns, reads });
+      cases.push({ unit, weight, seen: seen_ns, isWhole, value: need_ns, traps, reads });
       all += weight;
       if (!isWhole && exposure.byTrap) cut += weight;
     }
@@ -88,7 +94,7 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
   for (const [weight, writes, seen, unseen] of stopped) {
     cut += weight * unseen * Math.max(writes / seen, seenNs > 0 ? all / seenNs : 0);
   }
-  const undrawn = undrawnPasses(set, { time_ns, weights, counted, seen: written });
+  const undrawn = undrawnPasses(set, { time_ns, weights, counted, seen: written }) + unwatchedPasses(set);
   return { cases, cut: all > 0 ? Math.min(1, cut / all) : 0, undrawn };
 }
 
@@ -119,8 +125,10 @@ export function retentionSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
   const n = unitsOf(cases).size;
   const whole = cases.filter(({ isWhole }) => isWhole);
   const weigh = (some: readonly TimedCase[]): number => some.reduce((sum, { weight }) => sum + weight, 0);
+  const shortest = cases.map((one) => ({ ...one, value: withoutTraps(one.value, one.traps, set.trap_ns) }));
   return {
     estimates: quantilesByEnds(cases, qs, set.resamples(), undrawn),
+    shortest: quantilesByEnds(shortest, qs, set.resamples(), undrawn),
     undrawn,
     n,
     n_censored: n - unitsOf(whole).size,
@@ -132,6 +140,8 @@ export function retentionSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
 
 export interface Ages {
   readonly sample: RecurrentSample;
+  /** The same without what traps may have added to each. */
+  readonly shortest: () => RecurrentSample;
   /** Share of the bytes whose passes are cut. */
   readonly cut: number;
   /** Such passes of strata of which none was counted, over those that were, at most. */
@@ -140,7 +150,7 @@ export interface Ages {
   readonly passes: number;
 }
 
-type AgesOf = (exposure: Exposure) => readonly Pick<AgedRead, "pass" | "age_ns" | "isKnown">[];
+type AgesOf = (exposure: Exposure) => readonly Pick<AgedRead, "pass" | "age_ns" | "traps" | "isKnown">[];
 
 /**
  * Passes of which the last write was not seen in memory that had come in the time of a watch, over all. How far back these were looked at ends
@@ -164,29 +174,37 @@ function shortSighted(units: readonly Required<UnitTimes>[], passes: ArrayLike<n
 function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
   const { length_ns, time_ns, cut } = countWindows(set, limit);
   const windows = weighedByAge(set, length_ns, time_ns);
-  const units = set.exposures.map((exposure, i) => {
-    const inside = new Set(passesIn(set, i, length_ns[i] ?? 0));
-    const aged = agesOf(exposure).filter(({ pass }) => inside.has(pass));
-    const [complete, censored] = [aged.filter(({ isKnown }) => isKnown), aged.filter(({ isKnown }) => !isKnown)];
-    const ages = (some: typeof aged): number[] => some.map(({ age_ns }) => age_ns);
-    const times = (some: typeof aged): number[] =>
-      some.map(({ pass }) => windows.weight(i, exposure.passes.start_ns[pass] ?? 0));
-    return {
-      complete: ages(complete),
-      censored: ages(censored),
-      weights: { complete: times(complete), censored: times(censored) },
-    };
-  });
+  const unitsOf = (timeOf: (one: ReturnType<AgesOf>[number]) => number) =>
+    set.exposures.map((exposure, i) => {
+      const inside = new Set(passesIn(set, i, length_ns[i] ?? 0));
+      const aged = agesOf(exposure).filter(({ pass }) => inside.has(pass));
+      const [complete, censored] = [aged.filter(({ isKnown }) => isKnown), aged.filter(({ isKnown }) => !isKnown)];
+      const ages = (some: typeof aged): number[] => some.map(timeOf);
+      const times = (some: typeof aged): number[] =>
+        some.map(({ pass }) => windows.weight(i, exposure.passes.start_ns[pass] ?? 0));
+      return {
+        complete: ages(complete),
+        censored: ages(censored),
+        weights: { complete: times(complete), censored: times(censored) },
+      };
+    });
+  const units = unitsOf(({ age_ns }) => age_ns);
   const weights = passWeights(set, windows.time_ns);
   const counted = units.map(({ complete, censored }) => complete.length + censored.length);
   const seen = set.exposures.map((exposure) => agesOf(exposure).length);
   return {
     sample: pooledSample(units, weights),
+    shortest: () =>
+      pooledSample(
+        unitsOf(({ age_ns, traps }) => withoutTraps(age_ns, traps, set.trap_ns)),
+        weights,
+      ),
     cut,
     undrawn:
       undrawnPasses(set, { time_ns, weights, counted, seen }) +
       earliestShare(windows, units, weights) +
-      shortSighted(units, weights),
+      shortSighted(units, weights) +
+      unwatchedPasses(set),
     passes: weights.reduce((sum, weight, i) => sum + weight * (counted[i] ?? 0), 0),
   };
 }
@@ -220,9 +238,10 @@ export const readAges = (set: WatchSet): Ages => passAges(set, (exposure) => wri
 
 /** Quantiles of those. */
 export function agesSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
-  const { sample, cut, undrawn } = readAges(set);
+  const { sample, shortest, cut, undrawn } = readAges(set);
   return {
     estimates: boundedQuantiles(sample, qs, set.resamples(), undrawn),
+    shortest: boundedQuantiles(shortest(), qs, set.resamples(), undrawn),
     undrawn,
     n: sample.n,
     n_censored: sample.n_censored,

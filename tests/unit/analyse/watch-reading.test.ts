@@ -184,6 +184,7 @@ describe("write epochs", () => {
       pass: 6 - 1,
       write_ns: 12 * MS,
       need_ns: 8 * MS,
+      traps: 1,
       reads: 1,
       seen_ns: 88 * MS,
       isWhole: false,

@@ -12,7 +12,7 @@ function inputOf(shared: number) {
     [(20 * i + 6) * MS, "load"] as const,
   ]).flat();
   const watches = Array.from({ length: WATCHES }, (_, i) => {
-    const begin_ns = 2 * MS * i;
+    const begin_ns = 2.48 * MS * i;
     const shifted = hits.map(([time, op]) => [time + begin_ns, op] as const);
     const times = { begin_ns, end_ns: begin_ns + 100 * MS, trap_limit: 64 };
     const place = { watch_id: i, addr: BigInt(4096 + 8 * i), region_type: "runtime" as const };

@@ -1,8 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { meanTrapNs, trapDelay } from "../../../../src/analyse/watched/trap-delay.ts";
 import { ledgerRow } from "../../../fixtures/ledger.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 import { one, readers, weights } from "../sample-weights.ts";
+
+/** What one trap may add to a time, where the recording does not say how long one is. */
+const ONE_TRAP_NS = trapDelay(1, meanTrapNs(null));
 
 /** As the watches of weights have it. */
 const TRAP_LIMIT = 8;
@@ -184,12 +188,40 @@ describe("what is held back", () => {
 
   test("intervals longer than the watch are bounds from below", () => {
     const watches = Array.from({ length: 100 }, () => watch([[40 * MS, "load"]]));
-    const row = one(computeMetrics(input({ watches })), "iai_p50_ns");
-    expect([row.status, row.value, row.lo, row.hi]).toEqual(["bound", null, 60 * MS, null]);
+    const row = one(computeMetrics(input({ watches, window_ns: 100 * MS })), "iai_p50_ns");
+    expect([row.status, row.value, row.lo, row.hi]).toEqual(["bound", null, 60 * MS - ONE_TRAP_NS, null]);
+  });
+
+  test("where watches saw passes and none of these counts, that is said, and not that there was no access", () => {
+    const filled = (i: number) => {
+      const hits = Array.from({ length: 8 }, (_, k) => [30 * MS + 5000 * k, "load"] as const);
+      return watch(i % 2 === 0 ? hits : [], {
+        watch_id: i + 1,
+        end_ns: (i % 2 === 0 ? 30.035 : 100) * MS,
+        ended_by: i % 2 === 0 ? "trap_limit" : "dwell",
+      });
+    };
+    const row = one(computeMetrics(input({ watches: Array.from({ length: 100 }, (_, i) => filled(i)) })), "iai_p50_ns");
+    expect([row.status, row.why]).toEqual([
+      "insufficient",
+      "50 of 100 watched addresses show one, outside the time in which passes are counted",
+    ]);
+  });
+
+  test("a bound of which the ends are the least and the most that there can be is none", () => {
+    const watches = Array.from({ length: 40 }, () =>
+      watch([
+        [40 * MS, "load"],
+        [60 * MS, "unknown"],
+      ]),
+    );
+    const row = one(computeMetrics(input({ watches })), "read_bytes_per_s");
+    expect([row.status, row.lo, row.hi]).toEqual(["insufficient", null, null]);
+    expect(row.why).not.toBeNull();
   });
 
   test("passes that may have read or written give bounds", () => {
-    const watches = Array.from({ length: 40 }, () =>
+    const watches = Array.from({ length: 100 }, () =>
       watch([
         [40 * MS, "load"],
         [60 * MS, "unknown"],

@@ -43,6 +43,7 @@ function oneLateWrite(): WatchSet {
   return {
     span,
     gap_ns: 50_000,
+    trap_ns: 16_000,
     unwatched: 0,
     young: 0,
     lost: 0,
