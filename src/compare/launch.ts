@@ -16,7 +16,7 @@ import type { Unit } from "./workload.ts";
 export interface UnitEnd {
   readonly exit_code: number | null;
   readonly signal: string | null;
-  /** Wall time of the process that was launched, in ns. */
+  /** From the moment in which the process was let go to its end, in ns: nothing of a tracer's own start and end. */
   readonly wall_ns: number;
   /** When it ran, in ns of CLOCK_MONOTONIC. */
   readonly from_ns: bigint;
@@ -79,10 +79,10 @@ export function launchAlone({ unit, placement, logFd }: LaunchRequest): RunningU
   return {
     pid: launched.pid,
     stop: () => launched.signal("SIGTERM"),
-    ended: launched.ended.then(async ({ exit_code, signal, ended_ns }) => {
+    ended: launched.ended.then(async ({ exit_code, signal, released_ns, ended_ns }) => {
       live = false;
       await afterOurSignal(signal);
-      const wall_ns = Number(ended_ns - from_ns);
+      const wall_ns = Number(ended_ns - (released_ns ?? from_ns));
       return {
         exit_code,
         signal,

@@ -45,6 +45,11 @@ export interface RunEnd extends Recorded {
   readonly engineCounts?: EngineCounts;
 }
 
+/** What tells how long a command ran. */
+interface CommandTimes extends Pick<RunEnd, "started_ns" | "ended" | "outlived"> {
+  readonly recording: Pick<Recording, "end_ns">;
+}
+
 const pct = (part: number, whole: number | null): number | null => (whole ? (100 * part) / whole : null);
 
 /** The facts of the run; nothing here reads a stream again. */
@@ -107,7 +112,7 @@ export function factsOfRun(input: RunEnd): RunFacts {
       pids: [...input.pids],
       exit_code: ended?.exit_code ?? null,
       signal: ended?.signal ?? null,
-      wall_s: wall_ns / 1e9,
+      wall_s: commandNs(input) / 1e9,
       threads: use.target.peak_threads || null,
       busy_threads: busy.mean(tokens.decoding),
       ...tokenFacts(tokens, (lostPct(ledger, "step") ?? 0) > 0),
@@ -149,12 +154,22 @@ export function factsOfRun(input: RunEnd): RunFacts {
       capture_bytes: recording.bytes,
       rows_after_end: recording.rows_after_end,
       attached: !target.held,
-      // Of the process that was launched; the tree may live longer, and the recording ends with a poll.
-      root_wall_ns: ended === null ? null : ended.ended_ns - input.started_ns,
+      // Of the process that was launched, from the moment in which it was let go; the tree may live longer.
+      root_wall_ns: ended === null ? null : ended.ended_ns - (ended.released_ns ?? input.started_ns),
       slowest_poll_ms: recording.slowest_poll_ms,
       thermal: { ...input.thermal },
     },
   };
+}
+
+/**
+ * How long the command ran in the recording, which begins before it is let go and ends with a poll: until its first process
+ * ended, or the last of those that outlived it.
+ */
+export function commandNs({ ended, outlived, recording, started_ns }: CommandTimes): number {
+  const begin_ns = ended?.released_ns ?? started_ns;
+  const isOver = ended !== null && !outlived && ended.ended_ns < recording.end_ns;
+  return Number((isOver ? ended.ended_ns : recording.end_ns) - begin_ns);
 }
 
 /** What was not judged because the tracer did not live to tell passes for no more than marginal. */

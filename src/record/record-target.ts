@@ -9,6 +9,7 @@ import { beginFacts } from "../run-directory/facts.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
 import type { ModelFacts } from "../schema/model-facts.ts";
+import { runningOf } from "../target/left-running.ts";
 import { type BusyThreads, createBusyThreads } from "./busy-threads.ts";
 import { createModelSight } from "./model-sight.ts";
 import { createProcessUse, type ProcessUse } from "./process-use.ts";
@@ -60,6 +61,8 @@ export interface Recorded {
   readonly pids: readonly number[];
   /** Those of them that had not ended. */
   readonly living: readonly number[];
+  /** True where others of the tree ran on when the first process had ended. */
+  readonly outlived: boolean;
   /** The collectors with what they said once they had their target. */
   readonly collectors: readonly { readonly collector: Collector; readonly can: CanRun }[];
 }
@@ -84,6 +87,7 @@ export async function recordTarget({
   const sight = createModelSight(request.model);
   // `process` starts last, so that what attaching cost, before the recording, is not taken for a cost of the run.
   const able = await startCollectors(collectors, target);
+  let outlived: boolean | null = null;
   const treeEnded = Promise.withResolvers<StopReason>();
   const started_ns = monotonicNs();
   const started_at = new Date();
@@ -99,6 +103,7 @@ export async function recordTarget({
     target,
     pids: collectors.tree.pids(),
     living: collectors.tree.living(),
+    outlived: outlived === true,
     collectors: able,
   });
   beginFacts(note.path, note.text(recordedWith(nothingYet(started_ns))));
@@ -126,7 +131,10 @@ export async function recordTarget({
       }
     },
     onPoll({ now_ns, rows, dropped }) {
-      if (collectors.tree.hasEnded() && request.rootEnded()) treeEnded.resolve("target_ended");
+      if (request.rootEnded()) {
+        outlived ??= runningOf(collectors.tree.living()).length > 0;
+        if (collectors.tree.hasEnded()) treeEnded.resolve("target_ended");
+      }
       const limit = options.duration ?? request.expected_ns;
       progress.update({
         phase: tokens.phase,

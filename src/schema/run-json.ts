@@ -134,6 +134,10 @@ const target = z.object({
   pids: z.array(count).readonly(),
   exit_code: z.int().nullable(),
   signal: word.nullable(),
+  /**
+   * How long the command ran in the recording: from the moment in which it was let go until its first process ended, or the
+   * last of those that outlived it. Of a running process the length of the recording.
+   */
   wall_s: figure,
   /** Most at once, by sample, summed over the processes. */
   threads: count.nullable(),

@@ -16,6 +16,8 @@ export interface Launched extends Disposable {
   readonly ended: Promise<{
     readonly exit_code: number | null;
     readonly signal: string | null;
+    /** When it was let go, in ns of CLOCK_MONOTONIC; null where it ended before. */
+    readonly released_ns: bigint | null;
     /** When it was noticed, in ns of CLOCK_MONOTONIC. */
     readonly ended_ns: bigint;
   }>;
@@ -100,6 +102,7 @@ export function launchHeld(command: readonly string[], options: LaunchOptions): 
     throw new MrmTraceError("failure", "the pipe that holds the command could not be made", "run again");
   }
   let held = true;
+  let released_ns: bigint | null = null;
   /** Lets the shell read what was written, or the end of the pipe. */
   const open = (): void => {
     held = false;
@@ -111,7 +114,9 @@ export function launchHeld(command: readonly string[], options: LaunchOptions): 
     release() {
       if (!held) return;
       try {
+        const now_ns = monotonicNs();
         writeSync(pipe, "go\n");
+        released_ns = now_ns;
       } catch (error) {
         // It died while it was held: `ended` says how.
         if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
@@ -123,6 +128,7 @@ export function launchHeld(command: readonly string[], options: LaunchOptions): 
       child.kill(signal);
     },
     ended: child.exited.then(() => ({
+      released_ns,
       ended_ns: monotonicNs(),
       exit_code: child.exitCode,
       signal: child.signalCode === null ? null : String(child.signalCode),

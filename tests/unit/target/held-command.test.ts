@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MrmTraceError } from "../../../src/errors.ts";
+import { monotonicNs } from "../../../src/kernel/libc.ts";
 import { findProgram, launchHeld } from "../../../src/target/held-command.ts";
 import { isRunning, waitUntil } from "../../fixtures/wait-until.ts";
 
@@ -72,6 +73,25 @@ describe("a held command", () => {
     launched.release();
     expect(await launched.ended).toMatchObject({ exit_code: 7, signal: null });
     expect(readFileSync(out, "utf8").trim()).toBe(String(launched.pid));
+  });
+
+  test("begins when it is let go, and tells when", async () => {
+    using launched = launchHeld(["true"], { stdoutFd: 2 });
+    await Bun.sleep(100);
+    const before_ns = monotonicNs();
+    launched.release();
+    const after_ns = monotonicNs();
+    const { released_ns, ended_ns } = await launched.ended;
+    expect(released_ns).toBeGreaterThanOrEqual(before_ns);
+    expect(released_ns).toBeLessThanOrEqual(after_ns);
+    expect(ended_ns).toBeGreaterThan(released_ns ?? ended_ns);
+  });
+
+  test("that ended before it was let go tells no such moment", async () => {
+    using launched = launchHeld(["true"], { stdoutFd: 2 });
+    launched.signal("SIGKILL");
+    const { released_ns } = await launched.ended;
+    expect(released_ns).toBeNull();
   });
 
   test("gets its words as they are, its environment, its folder, and no fd of ours", async () => {
