@@ -13,13 +13,18 @@ function reusedTokens({ prompt_tokens: whole, evaluated_tokens: evaluated }: Req
   return whole === null || evaluated === null || evaluated > whole ? null : whole - evaluated;
 }
 
+function whyNoToken(status: RequestRow["status"], http_status: RequestRow["http_status"]): string {
+  if (status === "refused") return `it was refused with HTTP ${http_status}`;
+  return status === "failed" ? "no answer came" : "no token came";
+}
+
 /** Why the wait or the bytes of a request are not known; null where both are. */
 function whyNot(
-  { first_token_ns, sequence_id, output_tokens }: RequestRow,
+  { status, http_status, first_token_ns, sequence_id, output_tokens }: RequestRow,
   batches: RequestBatches | null,
   kv_bytes: bigint | null,
 ): string | null {
-  if (first_token_ns === null) return "no token came";
+  if (first_token_ns === null) return whyNoToken(status, http_status);
   if (sequence_id === null) return "the server does not say which sequence it had";
   if (batches === null) return "no batch of its sequence was seen in one process that decodes";
   if (output_tokens === null) return "the server does not say how many tokens it had";

@@ -19,7 +19,10 @@ const GRACE_MS = 2000;
 const MOST_LINE_CHARS = 4096;
 
 export interface ClientCollector extends Collector {
-  /** Resolves when it asks no more: why before all was asked, or null where all was, or where it was told to end. */
+  /**
+   * Resolves when it asks no more: why before all was asked, or that nothing was answered; null where neither is so, or where it
+   * was told to end.
+   */
   readonly over: Promise<string | null>;
 }
 
@@ -27,6 +30,8 @@ export interface ClientCollector extends Collector {
 export function createClientCollector(settings: Drive): ClientCollector {
   const over = Promise.withResolvers<string | null>();
   const statuses: Record<string, number> = {};
+  /** How requests ended that were not answered, and how many in each way. */
+  const unanswered = new Map<string, number>();
   let child: Bun.Subprocess<"pipe", "pipe", "inherit"> | null = null;
   let reading: Promise<void> = Promise.resolve();
   let fresh: RowOf<"request">[] = [];
@@ -37,6 +42,8 @@ export function createClientCollector(settings: Drive): ClientCollector {
   let toldToEnd = false;
   let isOver = false;
   const whyNotAll = (): string | null => (toldToEnd ? null : failure);
+  const whyInVain = (): string | null =>
+    toldToEnd || kept === 0 || statuses.answered !== undefined ? null : "no request was answered";
 
   function take(line: string, pid: number): void {
     const message = driveMessageSchema.safeParse(parsedJson(line)).data;
@@ -48,6 +55,9 @@ export function createClientCollector(settings: Drive): ClientCollector {
       fresh.push(requestRow(pid, ended));
       kept += 1;
       statuses[message.status] = (statuses[message.status] ?? 0) + 1;
+      if (message.status === "answered") return;
+      const way = message.status === "refused" ? `refused with HTTP ${message.http_status}` : message.status;
+      unanswered.set(way, (unanswered.get(way) ?? 0) + 1);
     }
   }
 
@@ -108,7 +118,7 @@ export function createClientCollector(settings: Drive): ClientCollector {
           isOver = true;
         })
         .then(
-          () => over.resolve(whyNotAll()),
+          () => over.resolve(whyNotAll() ?? whyInVain()),
           () => over.resolve("what it said could not be read"),
         );
     },
@@ -122,18 +132,18 @@ export function createClientCollector(settings: Drive): ClientCollector {
         clearTimeout(timer);
       }
       await reading.catch(() => {});
-      over.resolve(whyNotAll());
+      over.resolve(whyNotAll() ?? whyInVain());
       return { batches: batches(), ledger: child === null ? [] : [account(true)] };
     },
     account: () => [account(false)],
     warnings() {
-      const unanswered = Object.entries(statuses).filter(([status]) => status !== "answered");
-      const words = unanswered.map(([status, requests]) => `${requests} ${status}`).join(", ");
+      const words = [...unanswered].map(([way, requests]) => `${requests} ${way}`).join(", ");
+      const share = statuses.answered === undefined ? "none was" : "not all were";
       const why = child === null ? null : whyNotAll();
       return [
         ...(isOver && why !== null ? [`our client ended before all was asked: ${why}`] : []),
-        ...(unanswered.length > 0
-          ? [`of ${formatCounted(kept, "request")} of our client not all were answered: ${words}`]
+        ...(unanswered.size > 0
+          ? [`of ${formatCounted(kept, "request")} of our client ${share} answered: ${words}`]
           : []),
         ...(unreadable > 0 ? [`${formatCounted(unreadable, "line")} of our client could not be read`] : []),
       ];

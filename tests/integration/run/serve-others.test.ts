@@ -62,3 +62,28 @@ test("a client without a server, a port or prompts is refused with what is missi
   const unprompted = await told("--serve", "1s", "--prompts", empty, "--", "true", "{port}");
   expect(unprompted).toEqual([2, expect.stringContaining("no prompts in it")]);
 });
+
+/** A server that is ready, and answers every completion with the status 500. */
+const FAILING = `import http.server,sys
+class Answer(http.server.BaseHTTPRequestHandler):
+  def say(self, status):
+    self.send_response(status); self.send_header("Content-Length", "2"); self.end_headers(); self.wfile.write(b"{}")
+  def do_GET(self): self.say(200)
+  def do_POST(self): self.rfile.read(int(self.headers["Content-Length"])); self.say(500)
+  def log_message(self, *words): pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()`;
+
+test("a server that answers no request fails the run, with the status that it gave", async () => {
+  const asked = ["--serve", "500ms", "--api", "openai", "--collector", "process", "--json"];
+  const command = ["python3", "-c", FAILING, "{port}"];
+  const ended = await runCli(["run", ...asked, ...QUICK, "--output", output, "--", ...command]);
+  const { run_dir, requests, warnings } = jsonOf(ended) as unknown as RunJson;
+  expect(ended.exitCode).toBe(6);
+  expect(requests).toMatchObject({ answered: 0 });
+  expect(warnings.join()).toMatch(/none was answered: \d+ refused with HTTP 500/);
+  const figures = tableFiles(run_dir, "request_figures").flatMap((path) =>
+    [...tableBatches(path, "request_figures")].flatMap(rowsFromBatch),
+  );
+  expect(figures.length).toBeGreaterThan(0);
+  for (const { why } of figures) expect(why).toBe("it was refused with HTTP 500");
+});

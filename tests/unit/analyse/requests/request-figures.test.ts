@@ -87,7 +87,10 @@ describe("the figures of requests", () => {
   test("say why what is not known is not", () => {
     const why = (row: Partial<RequestRow>, of: readonly StepRow[] = steps, held = new Map<number, bigint>()) =>
       requestFigures([request(1, row)], of, held)[0]?.why;
-    expect(why({ first_token_ns: null, last_token_ns: null, status: "refused" })).toBe("no token came");
+    const none = { first_token_ns: null, last_token_ns: null };
+    expect(why({ ...none, status: "refused", http_status: 503 })).toBe("it was refused with HTTP 503");
+    expect(why({ ...none, status: "failed", http_status: null })).toBe("no answer came");
+    expect(why({ ...none, status: "cut" })).toBe("no token came");
     expect(why({ sequence_id: null })).toContain("does not say which sequence");
     expect(why({ sequence_id: 5 })).toContain("no batch of its sequence");
     expect(why({ output_tokens: null })).toContain("how many tokens it had");
