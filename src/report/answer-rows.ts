@@ -1,7 +1,7 @@
 /** The questions that the answer puts to each class of data, and what is known of each: for the terminal and for the page. */
 import type { ReportMetric, RunReport } from "../schema/run-json.ts";
 import { formatBytes, formatNs, isShown } from "../units.ts";
-import { type DataClass, shownMetric } from "./classes.ts";
+import { ALLOCATION, type DataClass, shownMetric } from "./classes.ts";
 import { isFigure } from "./figure.ts";
 import { shortFigure } from "./short-figure.ts";
 import type { Line } from "./terminal.ts";
@@ -21,7 +21,7 @@ const NO_SIZE = { bytes: null, isBound: false } as const;
 
 export interface AnswerRow {
   readonly label: string;
-  readonly about: "size" | "figure" | "suitability";
+  readonly about: "size" | "figure" | "suitability" | "allocation";
   /** In the order of the classes. */
   readonly cells: readonly AnswerCell[];
 }
@@ -37,6 +37,15 @@ const QUESTIONS = [
   ["kept for, p99", ["retention_p99_ns"]],
 ] as const satisfies readonly (readonly [string, readonly string[]])[];
 
+/** What is asked of allocations where they are all that was seen. */
+const ALLOCATION_QUESTIONS = [
+  ["most alive at once", "allocated_bytes"],
+  ["allocated in all", "allocated_total_bytes"],
+  ["allocations", "allocations_total"],
+  ["freed after, p50", "lifetime_p50_ns"],
+  ["freed after, p99", "lifetime_p99_ns"],
+] as const;
+
 /** What the label of a class means to who chooses a memory. */
 const SUITED: Readonly<Record<string, string>> = {
   high_mrm: "suited",
@@ -47,8 +56,13 @@ const SUITED: Readonly<Record<string, string>> = {
 /** Data of which no end was seen: only how long we looked is known. */
 const KEPT = "kept_throughout";
 
-/** What is said where no class has a figure: in the place of the table, or below it where it has sizes alone; else null. */
+/**
+ * What is said where no class has a figure of its use: in the place of the table, or below it where it has sizes or
+ * allocations alone; else null.
+ */
 export function unlearntText(rows: readonly AnswerRow[]): string | null {
+  if (rows.some(({ about }) => about === "allocation"))
+    return "memray sees allocations and frees, never a read or a write: nothing else is known of the data";
   if (rows.some(({ about }) => about === "figure")) return null;
   return `too little was seen for any ${rows.length === 0 ? "" : "other "}figure of a class of data`;
 }
@@ -147,6 +161,18 @@ function suitedCell(dataClass: DataClass): AnswerCell {
   return { line: [{ text, ink: "bold" }], metric: row, ...NO_SIZE };
 }
 
+/** What memray tells of allocations; none where something else was seen too. */
+function allocationRows(classes: readonly DataClass[]): AnswerRow[] {
+  if (!classes.every(({ name }) => name === ALLOCATION)) return [];
+  return ALLOCATION_QUESTIONS.map(
+    ([label, metric]): AnswerRow => ({
+      label,
+      about: "allocation",
+      cells: classes.map((dataClass) => figureAnswer(dataClass, [metric])),
+    }),
+  ).filter(({ cells }) => cells.some(({ metric }) => metric !== null && isFigure(metric)));
+}
+
 /** The rows of the answer, with a cell for each class: sizes alone where no more was learnt, none where not even those. */
 export function answerRows(classes: readonly DataClass[], report: RunReport): AnswerRow[] {
   const peak_bytes = peakBytes(report);
@@ -165,6 +191,8 @@ export function answerRows(classes: readonly DataClass[], report: RunReport): An
     cells: classes.map((dataClass) => sizeCell(dataClass, peak_bytes)),
   };
   // Nothing was learnt of any class: words for it in every cell would hide that.
+  const allocated = rows.length === 0 ? allocationRows(classes) : [];
+  if (allocated.length > 0) return allocated;
   if (rows.length === 0) return classes.some((one) => lookedCell(residentRow(one) ?? null) !== null) ? [sizes] : [];
   return [sizes, ...rows, { label: "suits retention", about: "suitability", cells: classes.map(suitedCell) }];
 }

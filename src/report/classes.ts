@@ -18,7 +18,7 @@ export interface DataClass {
 }
 
 /** What memray saw is a class of its own: it lies inside the mappings of others. */
-const ALLOCATION = "allocation";
+export const ALLOCATION = "allocation";
 const LABELLED: readonly string[] = wordsOf("tensor", "region_type");
 /** Every class that a run may have, in the order of the table. */
 export const CLASS_WORDS: readonly string[] = [

@@ -33,6 +33,11 @@ const MEANING: Readonly<Record<string, string>> = {
   "never rewritten": "share of the written places that are never rewritten",
   "kept for, p50": "time from a write to its last read, for half of the writes",
   "kept for, p99": "the same for 99 of 100 writes",
+  "most alive at once": "most bytes that were allocated and not freed, as memray counts them",
+  "allocated in all": "bytes of all allocations",
+  allocations: "how many there were",
+  "freed after, p50": "time from an allocation to its end, for half of the bytes",
+  "freed after, p99": "the same for 99 of 100 bytes",
   "suits retention": "whether a memory that forgets after a while could hold it",
 };
 

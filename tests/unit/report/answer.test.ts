@@ -157,6 +157,26 @@ describe("the answer of a run", () => {
     );
   });
 
+  test("shows what memray counted where allocations are all that was seen, and says what it never sees", () => {
+    const row = (name: string, value: number | null) => ({
+      ...metricRow(name, "unknown", value === null ? null : [value, value, value], { phase: "all", step: "all" }),
+      mapping_kind: "allocation",
+      ...(value === null ? { status: "not_identifiable" as const } : {}),
+    });
+    const metrics = [
+      row("allocated_bytes", 20 * 2 ** 20),
+      row("allocations_total", 131),
+      row("lifetime_p50_ns", 5e8),
+      row("reads_per_write", null),
+    ];
+    const text = renderAnswer(demoReport({ metrics, labels: [] }), plain(100));
+    expect(text).toMatch(/^most alive at once +20.0 MiB$/m);
+    expect(text).toMatch(/^allocations +131$/m);
+    expect(text).toMatch(/^freed after, p50 +500 ms$/m);
+    expect(text).toMatch(/^memray sees allocations and frees, never a read or a write/m);
+    expect(text).not.toMatch(/too little was seen|reads per write|allocated in all/);
+  });
+
   test("never says that a class had more memory than the target", () => {
     const peak = metricRow("rss_peak_bytes", "all", [1e8, 1e8, 1e8], { scope: "process", phase: "all", step: "all" });
     const text = renderAnswer(demoReport({ metrics: [...demoReport().metrics, peak] }), plain(100));
