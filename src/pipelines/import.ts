@@ -152,7 +152,7 @@ function factsOf(request: ImportRequest, directory: RunDirectory, { imported, ro
     target: {
       ...unknown.target,
       command: recordedCommand(command, request.record_command),
-      wall_s: Number(last_ns - first_ns) / 1e9,
+      wall_s: last_ns > first_ns ? Number(last_ns - first_ns) / 1e9 : null,
     },
     ledger: ledger.map((row) => ({ ...row })),
     started_ns: first_ns,

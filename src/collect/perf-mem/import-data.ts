@@ -1,5 +1,6 @@
 /** perf.data for `import`. */
 import { MrmTraceError } from "../../errors.ts";
+import { formatCounted } from "../../units.ts";
 import type { Imported, Importer } from "../importer.ts";
 import { createBreakpoints } from "./breakpoints.ts";
 import { count, ledgerOf } from "./file/account.ts";
@@ -47,6 +48,26 @@ function warningsOf(path: string, file: PerfFile): string[] {
   return out;
 }
 
+/** Says it where samples of timers, or all others, had to be left out, and how they are recorded to be read. */
+function leftOutWarnings({ account, events }: PerfFile): string[] {
+  const { filtered, samples } = account;
+  const words = (reason: string): string => {
+    const n = filtered.get(reason) ?? 0;
+    return `${n > 1 && n === samples ? "all " : ""}${formatCounted(n, "sample")}`;
+  };
+  const out: string[] = [];
+  if (filtered.has("not_decoded")) {
+    const timers = events.filter(({ use }) => use === "timer").map(({ name }) => name);
+    out.push(
+      `${words("not_decoded")} of ${[...new Set(timers)].join(", ")} left out: they have no address, and an import cannot read the program's code to compute it; record so with: mrm-trace run --collector perf-mem --perf cpu-clock -- COMMAND`,
+    );
+  }
+  if (filtered.has("no_address") && account.keptAccesses + account.keptFaults === 0) {
+    out.push(`${words("no_address")} left out: no address; record them with perf record -d, or perf mem record`);
+  }
+  return out;
+}
+
 /** @throws MrmTraceError data_quality where nothing of it could be read */
 function refuseEmpty(path: string, file: PerfFile): void {
   const { account, broken } = file;
@@ -81,7 +102,7 @@ export const perfDataImporter: Importer = {
       identifies: sourcesOf(events),
       blindTo: blindTo(events),
       ledger: ledgerOf(account, "perf", sourcesOf(events)),
-      warnings: warningsOf(path, file),
+      warnings: [...warningsOf(path, file), ...leftOutWarnings(file)],
       command: facts.command ?? [],
       first_ns: file.first_ns,
       last_ns: file.last_ns,

@@ -2,7 +2,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SAMPLE } from "../../../src/collect/perf-mem/file/abi.ts";
 import type { LedgerPlace } from "../../../src/schema/ledger.ts";
+import type { RunJson } from "../../../src/schema/run-json.ts";
 import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
 import { rowsAt } from "../../fixtures/ledger.ts";
 import { readStream } from "../../fixtures/parquet-by-wasm.ts";
@@ -114,6 +116,32 @@ describe("an imported perf.data file", () => {
     expect(trace).toMatchObject({ n: 4000n, levels: "L1", addresses: 4000n, sources: "pebs" });
     const again = await runCli(["analyse", report.run_dir, "--json"]);
     expect((jsonOf(again) as unknown as Report).metrics).toEqual(report.metrics);
+  });
+
+  test("of a timer alone says that its samples were left out, and how to record instead", async () => {
+    const clock = { ...MEM_LOADS, name: "cpu-clock", type: 1, config: 0n };
+    const write = recordWriter();
+    const records = [1, 2, 3].map((i) => write.sample(clock, { pid: 100, time: BigInt(i) * 1_000_000_000n }));
+    const file = join(output, "clock.data");
+    writeFileSync(file, await perfData({ mode: "file", events: [clock], records }));
+    const ended = await runCli(["import", file, "--json", "--quiet", "--output", join(output, "runs")]);
+    expect(ended.exitCode).toBe(0);
+    const { warnings, target } = jsonOf(ended) as unknown as RunJson;
+    expect(warnings.join()).toMatch(/all 3 samples of cpu-clock left out: .*--perf cpu-clock/);
+    expect(target.wall_s).toBe(2);
+  });
+
+  test("of samples without an address says so, and does not know how long it was where no time is in it", async () => {
+    const loads = { ...MEM_LOADS, sampleType: MEM_LOADS.sampleType & ~SAMPLE.TIME };
+    const write = recordWriter();
+    const file = join(output, "unaddressed.data");
+    const records = [1, 2].map((pid) => write.sample(loads, { pid }));
+    writeFileSync(file, await perfData({ mode: "file", events: [loads], records }));
+    const ended = await runCli(["import", file, "--json", "--quiet", "--output", join(output, "runs")]);
+    expect(ended.exitCode).toBe(0);
+    const { warnings, target } = jsonOf(ended) as unknown as RunJson;
+    expect(warnings.join()).toMatch(/all 2 samples left out: no address; record them with perf record -d/);
+    expect(target.wall_s).toBeNull();
   });
 
   test("is read up to where it is cut, with a warning that names the byte", async () => {

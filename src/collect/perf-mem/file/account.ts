@@ -14,6 +14,9 @@ export interface Account {
   keptFaults: number;
   /** Samples left out on purpose, by reason. */
   readonly filtered: Map<string, number>;
+  /** First and last time of those, as long as none was kept; 0 where they have none. */
+  left_first_ns: bigint;
+  left_last_ns: bigint;
   /** Samples that were lost or cannot be read, by cause. */
   readonly dropped: Map<string, number>;
   /** Times that the kernel slowed sampling down. */
@@ -30,6 +33,8 @@ export function newAccount(): Account {
     keptBySource: new Float64Array(SOURCES.length),
     keptFaults: 0,
     filtered: new Map(),
+    left_first_ns: 0n,
+    left_last_ns: 0n,
     dropped: new Map(),
     throttles: 0,
     badRecords: 0,

@@ -47,6 +47,7 @@ export interface PerfFile {
   readonly swapped: boolean;
   /** Where reading had to end before the end of the file, and why; null where it did not. */
   readonly broken: { readonly offset: number; readonly why: string } | null;
+  /** Of the samples that were kept; of all where none was. */
   readonly first_ns: bigint;
   readonly last_ns: bigint;
 }
@@ -174,6 +175,7 @@ export async function readPerfData(
   if (broken === null && carry.bytes.length > 0) broken = { offset: offset(), why: "the last record is cut" };
   reader.finish();
   const { list } = events;
+  const nothingKept = account.keptAccesses + account.keptFaults === 0;
   return {
     account,
     events: list,
@@ -181,7 +183,7 @@ export async function readPerfData(
     pipe: header.pipe,
     swapped,
     broken,
-    first_ns: reader.first_ns,
-    last_ns: reader.last_ns,
+    first_ns: nothingKept ? account.left_first_ns : reader.first_ns,
+    last_ns: nothingKept ? account.left_last_ns : reader.last_ns,
   };
 }

@@ -130,6 +130,17 @@ export function createSampleReader(
     if (end > last) last = end;
   }
 
+  /** The time of a sample that was left out: in a file of which none is kept nothing else tells when it was. */
+  function noteLeftOut(words: Uint32Array, start: number, size: number): void {
+    if (account.keptAccesses + account.keptFaults > 0) return;
+    const timeAt = eventOf(words, start, size)?.event.plan.time ?? -1;
+    if (timeAt < 0 || timeAt >= size) return;
+    const time_ns =
+      (BigInt(words[start + 2 * timeAt + high] ?? 0) << 32n) | BigInt(words[start + 2 * timeAt + low] ?? 0);
+    if (account.left_first_ns === 0n || time_ns < account.left_first_ns) account.left_first_ns = time_ns;
+    if (time_ns > account.left_last_ns) account.left_last_ns = time_ns;
+  }
+
   /** Copies a 64-bit field, 0 where the sample has none. */
   function copyWide(out: Uint32Array, row: number, words: Uint32Array, start: number, wordAt: number): void {
     out[2 * row] = wordAt < 0 ? 0 : (words[start + 2 * wordAt + low] as number);
@@ -266,10 +277,14 @@ export function createSampleReader(
       const list = events.list;
       if (list !== listed) prepare(list);
       account.samples += 1;
-      const refused = swapped
-        ? take(inOurOrder(words, start, size), 0, size >> 3, cpumode)
-        : take(words, start, size >> 3, cpumode);
-      if (refused !== null) count(DROPS.has(refused) ? account.dropped : account.filtered, refused);
+      const [ordered, from] = swapped ? [inOurOrder(words, start, size), 0] : [words, start];
+      const refused = take(ordered, from, size >> 3, cpumode);
+      if (refused === null) return;
+      if (DROPS.has(refused)) count(account.dropped, refused);
+      else {
+        count(account.filtered, refused);
+        noteLeftOut(ordered, from, size >> 3);
+      }
     },
     flush() {
       flushAccess();

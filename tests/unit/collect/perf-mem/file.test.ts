@@ -149,6 +149,19 @@ describe("the fields of a sample", () => {
     expect([...file.account.dropped]).toEqual([["malformed", 1]]);
     expect(file.account.keptAccesses).toBe(1);
   });
+
+  for (const bigEndian of [false, true]) {
+    test(`tell when they were though none is kept${bigEndian ? ", big-endian" : ""}`, async () => {
+      const { file } = await readBytes(
+        await fileOf(
+          MEM_LOADS,
+          [300n, 100n, 200n].map((time) => ({ ...SAMPLES[0], addr: 0n, time })),
+          bigEndian,
+        ),
+      );
+      expect([file.first_ns, file.last_ns]).toEqual([100n, 300n]);
+    });
+  }
 });
 
 describe("samples of several events", () => {
