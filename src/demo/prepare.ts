@@ -47,7 +47,7 @@ async function prepareAs(user: InvokingUser, needs: DemoNeeds, { signal, notice 
     stdin: Buffer.from(JSON.stringify(needs)),
     stdout: "pipe",
     stderr: "pipe",
-    env: { ...process.env, HOME: user.home },
+    env: { ...process.env, ...user.environment },
     ...(signal && { signal }),
   });
   const [stdout, last] = await Promise.all([new Response(child.stdout).text(), eachLine(child.stderr, notice)]);

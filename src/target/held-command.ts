@@ -93,7 +93,7 @@ export function launchHeld(command: readonly string[], options: LaunchOptions): 
       "pipe",
       ...(options.extraFd === undefined ? [] : [options.extraFd]),
     ],
-    env: { ...process.env, ...(user ? { HOME: user.home } : {}), ...options.env },
+    env: { ...process.env, ...user?.environment, ...options.env },
     ...(options.cwd ? { cwd: options.cwd } : {}),
   });
   const pipe = child.stdio[3];

@@ -5,6 +5,8 @@ export interface InvokingUser {
   readonly uid: number;
   readonly gid: number;
   readonly home: string;
+  /** What an environment says of whose it is; without what is left out of the one of root. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** All groups of the user. */
   groups(): readonly number[];
 }
@@ -27,13 +29,15 @@ export function invokingUser(env: NodeJS.ProcessEnv = process.env): InvokingUser
 /** Null where nobody has this number. */
 function lookUp(uid: number, gid: number): InvokingUser | null {
   // getent and not /etc/passwd: users may live in a directory service.
-  const [name, , , , , home] = said(["getent", "passwd", String(uid)]).split(":");
+  const [name, , , , , home, shell] = said(["getent", "passwd", String(uid)]).split(":");
   if (!name || !home) return null;
   let groups: readonly number[] | null = null;
   return {
     uid,
     gid,
     home,
+    // sudo has named the mailbox of root.
+    environment: { HOME: home, USER: name, LOGNAME: name, MAIL: undefined, ...(shell ? { SHELL: shell } : {}) },
     groups() {
       groups ??= [...new Set([gid, ...said(["id", "-G", "--", name]).split(" ").filter(Boolean).map(Number)])];
       return groups;

@@ -18,7 +18,7 @@ export async function memrayVersion(interpreter: string): Promise<MemrayVersion>
       stderr: "pipe",
       timeout: PATIENCE_MS,
       killSignal: "SIGKILL",
-      env: { ...process.env, ...(user ? { HOME: user.home } : {}) },
+      env: { ...process.env, ...user?.environment },
     });
     const [out, complaint] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     const version = /^\d+\.\d+[^\s]*/.exec(out.trim())?.[0];

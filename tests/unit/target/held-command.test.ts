@@ -111,6 +111,20 @@ describe("a held command", () => {
     expect(readFileSync(`${out}.fds`, "utf8")).toBe(`4\n${folder}\nhere\n`);
   });
 
+  test.skipIf(process.getuid?.() !== 0)("is told that it is the user's behind sudo, not root's", async () => {
+    const code = `import { launchHeld } from ${JSON.stringify(COMMAND)};
+      using launched = launchHeld(["env"], { stdoutFd: 1 });
+      launched.release(); await launched.ended;`;
+    const nobody = { SUDO_UID: "65534", SUDO_GID: "65534", SUDO_USER: "nobody" };
+    const roots = { HOME: "/root", USER: "root", LOGNAME: "root", MAIL: "/var/mail/root", SHELL: "/bin/rootsh" };
+    const env = { PATH: process.env.PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0", ...nobody, ...roots };
+    const tracer = Bun.spawn([process.execPath, "-e", code], { stdout: "pipe", stderr: "inherit", env });
+    const lines = (await tracer.stdout.text()).split("\n");
+    expect(lines).toContain("USER=nobody");
+    expect(lines).toContain("LOGNAME=nobody");
+    expect(lines.filter((line) => /root/.test(line) && !line.startsWith("PATH="))).toEqual([]);
+  });
+
   test("ends by a signal with its name", async () => {
     using launched = launchHeld(["sleep", "60"], { stdoutFd: 2 });
     launched.release();
