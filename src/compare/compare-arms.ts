@@ -183,6 +183,7 @@ export async function compareArms(request: CompareArmsRequest): Promise<Compared
     const { seed, margin: marginPct } = options;
     // Every arm runs twice in each block.
     const repeats = RUNS_PER_BLOCK * Math.ceil(options.repeats / RUNS_PER_BLOCK);
+    if (repeats !== options.repeats) say(`--repeats ${options.repeats}: every arm runs in pairs, so it is ${repeats}`);
     const measured = await besideTarget(placement, () =>
       measureArms({ arms, workload, placement, scratch, timeoutMs, seed, repeats, marginPct, signal, say }),
     );

@@ -172,7 +172,10 @@ export async function measureArms(request: MeasureRequest): Promise<Measured> {
     number += 1;
     return result;
   };
-  if (blocks < MIN_BLOCKS) say(`fewer than ${RUNS_PER_BLOCK * MIN_BLOCKS} repeats give intervals, but no verdict`);
+  if (blocks < MIN_BLOCKS) {
+    const what = blocks === 1 ? "neither an interval nor a verdict" : "intervals, but no verdict";
+    say(`fewer than ${RUNS_PER_BLOCK * (blocks === 1 ? 2 : MIN_BLOCKS)} repeats give ${what}`);
+  }
   const { able, unavailable, taken } = await warmUp(request, unit);
   const began = performance.now();
   let done = 0;

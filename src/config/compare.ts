@@ -9,12 +9,15 @@ const names = z.preprocess(
   z.array(z.string().min(1)).min(1),
 );
 
+/** Beyond it a comparison takes days. */
+export const MOST_REPEATS = 10_000;
+
 export const compareSchema = z.object({
   arms: names
     .optional()
     .describe("what to compare with off, such as ebpf,perf-mem:page-faults")
     .register(valueHints, { hint: "NAMES", words: ["off", "attached-idle", ...COLLECTOR_NAMES] }),
-  repeats: whole(2, 10_000).default(20).describe("runs of each arm, declared before the first: an even number"),
+  repeats: whole(2, MOST_REPEATS).default(20).describe("runs of each arm, declared before the first: an even number"),
   margin: percent(0.01, 1000).default(2).describe("slowdown that is acceptable, such as 2%"),
   serve: duration.optional().describe("drive the command, a server, with streaming requests for so long"),
   ...serveSchema.pick({ api: true, clients: true, request_tokens: true }).shape,

@@ -63,8 +63,18 @@ interface Judged {
   readonly repeats_needed: number | null;
 }
 
+/** Too few blocks for any verdict, whatever the machine; null where there are enough. */
+function judgeCount({ blocks }: AbResult): Judged | null {
+  if (blocks >= MIN_BLOCKS) return null;
+  const usable = `${blocks} usable ${blocks === 1 ? "block is" : "blocks are"}`;
+  const why = `${usable} too few for a verdict: it takes ${MIN_BLOCKS}`;
+  return { verdict: "INCONCLUSIVE", why, repeats_needed: RUNS_PER_BLOCK * MIN_BLOCKS };
+}
+
 function judgeNoise(noise: AbResult): Judged {
   if (isQuiet(noise)) return { verdict: "PASS", why: null, repeats_needed: null };
+  const few = judgeCount(noise);
+  if (few !== null) return few;
   const shown = noise.lower_bound_pct > noise.margin_pct || noise.upper_bound_pct < -noise.margin_pct;
   return {
     verdict: shown ? "FAIL" : "INCONCLUSIVE",
@@ -76,15 +86,15 @@ function judgeNoise(noise: AbResult): Judged {
 }
 
 function judge(result: AbResult, noise: AbResult): Judged {
+  const few = judgeCount(noise) ?? judgeCount(result);
+  if (few !== null) return few;
   if (!isQuiet(noise)) {
     const why = "off against off did not pass: the machine is too noisy for a claim";
     return { verdict: "INCONCLUSIVE", why, repeats_needed: quietRepeats(noise) };
   }
   if (result.verdict !== "INCONCLUSIVE") return { verdict: result.verdict, why: null, repeats_needed: null };
-  const why =
-    result.blocks < MIN_BLOCKS
-      ? `${result.blocks} usable blocks are fewer than ${MIN_BLOCKS}`
-      : `the margin lies inside the interval: between ${result.lower_bound_pct.toFixed(2)} and ${result.upper_bound_pct.toFixed(2)} %`;
+  const [lower, upper] = [result.lower_bound_pct, result.upper_bound_pct].map((bound) => bound.toFixed(2));
+  const why = `the margin lies inside the interval: between ${lower} and ${upper} %`;
   return { verdict: "INCONCLUSIVE", why, repeats_needed: decidingRepeats(result) };
 }
 

@@ -1,5 +1,6 @@
 /** What `compare` of arms prints for people: one column per arm, one row per figure, verdicts and what they rest on. */
 
+import { MOST_REPEATS } from "../config/compare.ts";
 import {
   type ArmEffect,
   EFFECT_FIGURES,
@@ -26,8 +27,8 @@ function pct(value: number): string {
   return `${value > 0 ? "+" : ""}${value.toFixed(2)}`;
 }
 
-function effectCell({ slowdown_pct: { value, lo, hi }, verdict }: FigureEffect): Line {
-  if (!finite(value)) return [{ text: "unknown", ink: "warn" }];
+function effectCell({ slowdown_pct: { value, lo, hi }, verdict, blocks }: FigureEffect): Line {
+  if (!finite(value) || blocks === 0) return [{ text: "unknown", ink: "warn" }];
   // One block is one number: without a second one nothing says how far it wanders.
   if (!finite(lo) || !finite(hi)) return [{ text: "one block: no interval", ink: "warn" }];
   return [
@@ -149,6 +150,12 @@ function clientsText({ workload: { load }, runs }: ObserverEffect): string | nul
   ].join("; ");
 }
 
+/** So many repeats, or what to do where they cannot be asked for. */
+function neededText(repeats: number): string {
+  if (repeats <= MOST_REPEATS) return `about --repeats ${repeats}`;
+  return `more than the ${MOST_REPEATS} that --repeats takes, a larger --margin, or runs that take longer,`;
+}
+
 /** What keeps arms from a verdict, and what would help; of a machine that is too noisy it is said once. */
 function reasons(effect: ObserverEffect, width: number): Line[] {
   const decidingOf = ({ figures }: ArmEffect) => figures.find(({ figure }) => figure === effect.deciding_figure);
@@ -158,7 +165,7 @@ function reasons(effect: ObserverEffect, width: number): Line[] {
     const deciding = decidingOf(arm);
     if (deciding === undefined || deciding.why === null || (isNoisy && arm.arm !== OFF_AGAIN)) return [];
     const needed = deciding.repeats_needed;
-    const help = needed === null ? "" : `; about --repeats ${needed} would be needed`;
+    const help = needed === null ? "" : `; ${neededText(needed)} would be needed`;
     const claims = arm.arm === OFF_AGAIN ? ", so that nothing is claimed of any arm" : "";
     return entry("", `${arm.arm}: ${deciding.why}${claims}${help}`, width, "warn");
   });

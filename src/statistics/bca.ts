@@ -22,5 +22,6 @@ export function acceleration(distances: Iterable<number>): number {
 export function adjustedQuantile(p: number, below: number, accelerated: number): number {
   const bias = normalQuantile(below);
   const z = bias + normalQuantile(p);
+  if (!Number.isFinite(z)) return z > 0 ? 1 : 0;
   return normalCdf(bias + z / Math.max(1e-9, 1 - accelerated * z));
 }

@@ -97,8 +97,20 @@ describe("what is said of an arm", () => {
     expect(armEffects(slow, "off-again", OPTIONS)[0]).toMatchObject({ verdict: "FAIL" });
   });
 
+  test("is an interval with two ends from two blocks on", () => {
+    for (const count of [2, 3, 4]) {
+      const slowdown = armEffects(blocksOf(5, 1, count), "on", OPTIONS)[0]?.slowdown_pct;
+      expect([Number.isFinite(slowdown?.lo), Number.isFinite(slowdown?.hi)]).toEqual([true, true]);
+    }
+  });
+
   test("is no verdict below five blocks, and counts blocks with a figure missing", () => {
-    expect(armEffects(blocksOf(0, 0.1, 4), "on", OPTIONS)[0]?.verdict).toBe("INCONCLUSIVE");
+    for (const arm of ["on", "off-again"])
+      expect(armEffects(blocksOf(0, 0.1, 4), arm, OPTIONS)[0]).toMatchObject({
+        verdict: "INCONCLUSIVE",
+        why: "4 usable blocks are too few for a verdict: it takes 5",
+        repeats_needed: 10,
+      });
     const blocks = blocksOf(0.5, 0.3).map((block, i) =>
       i === 3 ? new Map([...block, ["on", [values({ wall_s: 10 }), values({ wall_s: 10 })]]]) : block,
     );

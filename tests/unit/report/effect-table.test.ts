@@ -148,7 +148,7 @@ describe("the table of an observer effect", () => {
     const cost = (lo: number, hi: number) => ({ ...ARM, cost_per_event_ns: { value: (lo + hi) / 2, lo, hi } });
     expect(shown([AGAIN, cost(500, 1100)])).toContain("800 ns [500 ns, 1.10 us]");
     expect(shown([AGAIN, cost(-300_000, -20_000)])).toContain("none seen");
-    const one = { ...FIGURE, slowdown_pct: { value: -34.81, lo: Number.NaN, hi: Number.NaN } };
+    const one = { ...FIGURE, blocks: 1, slowdown_pct: { value: -34.81, lo: Number.NaN, hi: Number.NaN } };
     const text = shown([AGAIN, { ...ARM, figures: [one] }]);
     expect(text).toContain("one block: no interval");
     expect(text).not.toContain("-34.81");
@@ -165,6 +165,12 @@ describe("the table of an observer effect", () => {
     const text = shown(arms).replace(/\s+/g, " ");
     expect(text.split(why)).toHaveLength(2);
     expect(text).toContain("nothing is claimed of any arm; about --repeats 84 would be needed");
+    const many = shown(
+      arms.map((arm) => ({ ...arm, figures: arm.figures.map((one) => ({ ...one, repeats_needed: 154_954 })) })),
+    );
+    expect(many.replace(/\s+/g, " ")).toMatch(
+      /more than the 10000 that --repeats takes, a larger --margin, or .* would be needed/,
+    );
   });
 
   test("names an arm that cannot run here, and fits into a narrow terminal", () => {
