@@ -32,9 +32,14 @@ export const attachCommand = defineCommand({
     }
     const options = effective.run;
     // Loaded on use: every other command has the same entry point.
-    const { attach } = await import("../pipelines/attach.ts");
+    const [{ attach }, { unusedOptions }] = await Promise.all([
+      import("../pipelines/attach.ts"),
+      import("../record/unused-options.ts"),
+    ]);
+    const unused = unusedOptions(effective.options, options);
     const progress = recordingProgress(options);
     const { say, notice } = linesBeside(progress, options);
+    for (const line of unused) notice(line);
     using signals = watchSignals();
     try {
       const request = { options, process: String(args.process), progress, say, notice, signals, isOwnProcess: true };

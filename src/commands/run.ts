@@ -102,12 +102,15 @@ export const runCommand = defineCommand({
       throw new MrmTraceError("usage", "--resume was given without an experiment", "name its file: --config FILE");
     }
     // Loaded on use: every other command has the same entry point.
-    const [{ run }, { serveRequest }] = await Promise.all([
+    const [{ run }, { serveRequest }, { unusedOptions }] = await Promise.all([
       import("../pipelines/run.ts"),
       import("../pipelines/serving.ts"),
+      import("../record/unused-options.ts"),
     ]);
+    const unused = unusedOptions(effective.options, options);
     const progress = recordingProgress(options);
     const { say, notice } = linesBeside(progress, options);
+    for (const line of unused) notice(line);
     using signals = watchSignals();
     try {
       const stdoutFd = options.json ? 2 : 1;
