@@ -27,11 +27,14 @@ export function recordsIn({ size }: CaptureFile, most: number): number {
   return Math.min(most, Math.max(LEAST_RECORDS, size));
 }
 
-/** True where the first bytes of a file are a capture's; compressed ones are looked into. */
+/** True where the first bytes of a file are a capture's; compressed ones are looked into, as far as that can be. */
 export function beginsAsCapture(start: Uint8Array): boolean {
   const source = bytesOf(start);
-  const head = openByteWindow(isLz4(start) ? lz4Content(source) : source, 1 << 12);
+  const compressed = isLz4(start);
+  const head = openByteWindow(compressed ? lz4Content(source) : source, 1 << 12);
   head.fill(MAGIC.length);
+  // A block that is cut gives nothing out: who reads the file says so.
+  if (compressed && head.end === 0) return true;
   return MAGIC.every((byte, i) => i < head.end && head.bytes[i] === byte);
 }
 
@@ -49,6 +52,7 @@ export function openCapture(path: string): CaptureFile {
     const window = openByteWindow(source, Math.min(WINDOW_BYTES, Math.max(LEAST_WINDOW_BYTES, file.size)));
     const cursor = openCursor(window);
     const version = cursor.record(captureVersion);
+    if (!version.ok && compressed && source.problem !== null) throw nothingUnpacked(path, source.problem);
     if (!version.ok || version.value === null) throw noCapture(path, source.problem);
     if (version.value < OLDEST_VERSION || version.value > NEWEST_VERSION) throw otherVersion(path, version.value);
     const versionNumber = version.value;
@@ -101,6 +105,14 @@ function noCapture(path: string, problem: string | null): MrmTraceError {
     "data_quality",
     `${path} is no memray capture: ${problem ?? 'it does not begin with "memray"'}`,
     "give a file that `memray run -o FILE` wrote",
+  );
+}
+
+function nothingUnpacked(path: string, problem: string): MrmTraceError {
+  return new MrmTraceError(
+    "data_quality",
+    `${path} begins as a compressed memray capture does, and nothing behind that can be read: ${problem}`,
+    "record it again with `memray run`, or copy the file again",
   );
 }
 

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { beginsAsCapture } from "../../../../src/collect/memray/format/capture-file.ts";
 import { MrmTraceError } from "../../../../src/errors.ts";
 import { type CaptureVersion, memrayWriter, u64, varint } from "../../../fixtures/memray-writer.ts";
 import { type ReadAll, readAll } from "../../../fixtures/read-allocations.ts";
@@ -48,6 +49,17 @@ describe("a capture that is refused", () => {
     const whole = memrayWriter({ version: 13 }).take();
     expect(refusal(whole.subarray(0, 40))).toContain("its header is cut");
     expect(refusal(Uint8Array.from([4, 0x22, 0x4d, 0x18, 0xff, 0xff, 0, 0]))).toMatch(/at byte \d+ of the compressed/);
+  });
+
+  test("is told to be cut, and not to be of another kind, where its first block is", () => {
+    // The header of a frame with blocks of 64 KiB, and a block of 100 bytes of which 3 are there.
+    const descriptor = [0x40, 0x40];
+    const sum = (Bun.hash.xxHash32(Uint8Array.from(descriptor)) >>> 8) & 255;
+    const cut = Uint8Array.from([4, 0x22, 0x4d, 0x18, ...descriptor, sum, 100, 0, 0, 0, 1, 2, 3]);
+    expect(beginsAsCapture(cut)).toBe(true);
+    expect(refusal(cut)).toMatch(
+      /^data_quality: .*bad\.bin begins as a compressed memray capture does, and nothing .*: cut inside a block at byte 11 /,
+    );
   });
 });
 
