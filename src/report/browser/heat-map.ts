@@ -5,6 +5,7 @@ import { element, whyNot } from "./elements.ts";
 import { cellsOf, countsAt, momentOf, regionAt } from "./heat-data.ts";
 import { mapArea, paint, type Scene } from "./heat-paint.ts";
 import { moved, type View, zoomed } from "./heat-view.ts";
+import { whenResized } from "./resized.ts";
 
 const HEIGHT = 560;
 const ZOOM = 1.6;
@@ -172,7 +173,7 @@ export function drawHeatMap(place: HTMLElement, run: RunData): void {
       element("p", { class: "about" }, `In no region of this map: ${formatCounted(heat.elsewhere, "access")}.`),
     );
   }
-  new ResizeObserver(repaint).observe(canvas);
+  whenResized(canvas, repaint);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   repaint();
 }

@@ -6,6 +6,7 @@ import { ticks } from "./axis-ticks.ts";
 import { element } from "./elements.ts";
 import { momentOf } from "./heat-data.ts";
 import { LAYOUT } from "./heat-paint.ts";
+import { whenResized } from "./resized.ts";
 
 /** Of one lane, as far as all of them find room. */
 const [MOST_LANE_PX, LEAST_LANE_PX, ROOM_PX] = [18, 3, 320];
@@ -164,9 +165,11 @@ export function drawRequests(place: HTMLElement, run: RunData): void {
   const drawing = element("div", { class: "drawing" });
   place.replaceChildren(about, drawing, tableOf(requests));
   let width = 0;
-  new ResizeObserver(() => {
+  const draw = (): void => {
     if (place.clientWidth === width) return;
     width = place.clientWidth;
     drawing.replaceChildren(drawingOf(requests, run, Math.max(280, width)));
-  }).observe(place);
+  };
+  draw();
+  whenResized(place, draw);
 }

@@ -3,6 +3,7 @@ import { type HierarchyRectangularNode, hierarchy, treemap, treemapSquarify } fr
 import { formatBytes, formatNs } from "../../units.ts";
 import type { RegionColumns, RunData } from "../page/data/page-data.ts";
 import { colorOf, element, whyNot } from "./elements.ts";
+import { whenResized } from "./resized.ts";
 
 const HEIGHT = 380;
 /** Smaller parts are drawn together as the rest of their layer. */
@@ -171,5 +172,5 @@ export function drawTreemap(place: HTMLElement, run: RunData): void {
     element("div", { class: "tools" }, ...key),
     svg,
   );
-  new ResizeObserver(draw).observe(place);
+  whenResized(place, draw);
 }

@@ -66,6 +66,24 @@ describe.skipIf(noBrowser !== null)("report.html in a browser", () => {
     expect(await page.title()).not.toBe("owned");
   });
 
+  test("is drawn anew where the window changes its width, without a loop of drawings that resize it", async () => {
+    await using opened = await browser.open(both, { width: 800 });
+    const { page } = opened;
+    await page.evaluate(() => {
+      const messages: string[] = [];
+      Object.assign(window, { loops: messages });
+      window.addEventListener("error", ({ message }) => messages.push(message));
+    });
+    const widthOf = () => page.evaluate(() => document.querySelector("svg.treemap")?.getAttribute("viewBox"));
+    const before = await widthOf();
+    for (const width of [400, 700, 360]) {
+      await page.setViewportSize({ width, height: 3000 });
+      await page.waitForTimeout(200);
+    }
+    expect(await widthOf()).not.toBe(before ?? "");
+    expect(await page.evaluate(() => (window as unknown as { loops: string[] }).loops)).toEqual([]);
+  });
+
   test.each(WIDTHS)(
     "fits a window of %d pixels, with every section in its order and something in each",
     async (width) => {
