@@ -1,5 +1,5 @@
 /** Options of a collector or source that takes no part in the run: they do nothing, which is said. */
-import { perfMemOptions } from "../collect/perf-mem/perf-command.ts";
+import { PERF_MEM_HINT, perfMemOptions } from "../collect/perf-mem/perf-command.ts";
 import type { EffectiveOption } from "../config/effective.ts";
 import type { AttachOptions, CollectorName } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
@@ -25,7 +25,7 @@ export function unusedOptions(
   { collector: collectors, source, perf }: Pick<AttachOptions, "collector" | "source" | "perf">,
 ): string[] {
   const wrong = perfMemOptions(perf);
-  if (typeof wrong === "string") throw new MrmTraceError("usage", `--perf: ${wrong}`, "see: mrm-trace run --help-all");
+  if (typeof wrong === "string") throw new MrmTraceError("usage", `--perf: ${wrong}`, PERF_MEM_HINT);
   return given.flatMap(({ key, from: flag }) => {
     const name = key.replace(/^run\./, "");
     const collector = COLLECTOR_OF[name];

@@ -27,6 +27,9 @@ export function hasMemoryPmu(devices = DEVICES): boolean {
 const SETTINGS = { period: 2 ** 31, freq: 10_000, ldlat: 65_535 } as const;
 const DEFAULTS = { period: null, freq: 100, ldlat: 30 } as const;
 
+/** What helps where they are wrong. */
+export const PERF_MEM_HINT = "give events and settings, such as: --perf page-faults,cpu-clock,freq=500";
+
 /** Events and settings of a list such as `page-faults, cpu-clock, freq=500`; what is wrong with it as text. */
 export function perfMemOptions(words: readonly string[]): PerfMemOptions | string {
   const events = words.filter((word) => !word.includes("="));

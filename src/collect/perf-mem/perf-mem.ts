@@ -11,7 +11,7 @@ import type { Capability, Collector, CollectorCost } from "../collector.ts";
 import { createBreakpoints } from "./breakpoints.ts";
 import { count, ledgerOf } from "./file/account.ts";
 import { sourcesOf } from "./import-data.ts";
-import { hasMemoryPmu, type PerfMemOptions, perfCommand, perfMemOptions } from "./perf-command.ts";
+import { hasMemoryPmu, PERF_MEM_HINT, type PerfMemOptions, perfCommand, perfMemOptions } from "./perf-command.ts";
 import { type PerfProcess, startPerf } from "./perf-process.ts";
 import { openPerfTail, type PerfTail } from "./tail.ts";
 import { createTimerSink } from "./timer-sink.ts";
@@ -38,7 +38,7 @@ function canRunHere(options: PerfMemOptions | string): Capability {
       ok: false,
       isUsage: true,
       reason: `--perf: ${options}`,
-      hint: "give events and settings, such as: --perf page-faults,cpu-clock,freq=500",
+      hint: PERF_MEM_HINT,
     };
   }
   const { events } = options;

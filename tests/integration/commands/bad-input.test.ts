@@ -75,6 +75,7 @@ const ANSWERS: readonly Answer[] = [
   usage(["run", "--memray", "x"], "one or more of native, follow-fork, aggregate", "give --memray"),
   usage(["run", "--ebpf", "mem:0x1/8:rw"], "the address a multiple of its size", "change --ebpf"),
   usage(["run", "--record-command", "some"], "one of full, masked, none expected", "how command lines are kept"),
+  usage(["run", "--perf", "foo", "--", "true"], '--perf: "foo" is none of mem', "freq=500"),
   usage(
     ["run", "--collector", "perf-mem", "--perf", "period=x", "--", "true"],
     "--perf: period is a whole number",
