@@ -1,5 +1,4 @@
 /** A run directory, opened for programs: what it says of itself, and its tables as Arrow. */
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import type { RecordBatch, Table } from "apache-arrow";
@@ -9,6 +8,7 @@ import type { ArrowColumns } from "../columnar/arrow/record-batches.ts";
 import { assertRefusal } from "../columnar/read/refusal.ts";
 import { rowsFromBatch } from "../columnar/rows.ts";
 import { MrmTraceError } from "../errors.ts";
+import { requireAnalysed } from "../run-directory/analysed-run.ts";
 import { readMetadata } from "../run-directory/metadata.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
 import { isStream, type RunTable, tableFiles } from "../run-directory/table-files.ts";
@@ -43,14 +43,12 @@ export interface OpenedRun extends Disposable {
 
 /**
  * Opens a run directory that `run` or `analyse` has finished; reads nothing but metadata.json until a table is asked for.
- * @throws MrmTraceError usage (no such folder), data_quality (it was not analysed, is damaged, or was written by another
+ * @throws MrmTraceError usage (no folder of a run), data_quality (it was not analysed, is damaged, or was written by another
  *   major version)
  */
 export function openRun(dir: string): OpenedRun {
+  requireAnalysed(dir);
   const runDir = resolve(dir);
-  if (!existsSync(runDir)) {
-    throw new MrmTraceError("usage", `no such run directory: "${dir}"`, "give the folder that `mrm-trace run` named");
-  }
   const { metadata, ledger } = readMetadata(runPaths(runDir).metadata);
   const unreadable: { path: string; reason: string }[] = [];
   let closed = false;

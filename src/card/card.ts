@@ -1,6 +1,5 @@
 /** One Markdown page of evidence for a run: what, how, on which machine, how valid, which figures, what it cost and lost. */
 import { basename } from "node:path";
-import { shellWords } from "../report/page/machine-section.ts";
 import {
   costInShort,
   engineText,
@@ -11,6 +10,7 @@ import {
   tokensText,
 } from "../report/run-lines.ts";
 import type { Manifest } from "../run-directory/manifest.ts";
+import { shellWords } from "../run-directory/shell-words.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import type { RunMetadata } from "../schema/run-metadata.ts";
 import { formatBytes, formatCounted, formatNs } from "../units.ts";

@@ -1,4 +1,5 @@
 /** What a run prints that was recorded only: where it is, and the command that derives everything from it. */
+import { analyseCommand } from "../run-directory/shell-words.ts";
 import { toJson } from "../schema/run-json.ts";
 
 /** @param runDir as the user gave it */
@@ -6,7 +7,7 @@ export function printRecorded(
   runDir: string,
   { json, quiet }: { readonly json: boolean; readonly quiet: boolean },
 ): void {
-  const derive = `mrm-trace analyse ${/^[\w./-]+$/.test(runDir) ? runDir : JSON.stringify(runDir)}`;
+  const derive = analyseCommand(runDir);
   if (json) process.stdout.write(`${toJson({ run_dir: runDir, derive })}\n`);
   else if (!quiet) process.stderr.write(`mrm-trace: recorded ${runDir}; nothing is derived yet\n  next: ${derive}\n`);
 }

@@ -1,10 +1,12 @@
 /** A run directory as a comparison needs it: its figures and what they were taken from. */
-import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import { parquetBatches } from "../columnar/arrow/parquet-batches.ts";
 import { assertRefusal } from "../columnar/read/refusal.ts";
 import { MrmTraceError } from "../errors.ts";
+import { requireAnalysed } from "../run-directory/analysed-run.ts";
 import { readMetadata } from "../run-directory/metadata.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
+import { analyseCommand } from "../run-directory/shell-words.ts";
 import type { RunMetadata } from "../schema/run-metadata.ts";
 
 /** A row of metrics.parquet. */
@@ -31,7 +33,7 @@ function rowsOf(path: string): SavedRow[] {
   } catch (cause) {
     if (cause instanceof MrmTraceError) throw cause;
     assertRefusal(cause);
-    const hint = "derive the run again: mrm-trace analyse RUN_DIR";
+    const hint = `derive the run again: ${analyseCommand(dirname(path))}`;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MrmTraceError("data_quality", why, hint, { cause });
   }
@@ -40,17 +42,11 @@ function rowsOf(path: string): SavedRow[] {
 
 /**
  * Reads what `run` or `analyse` derived.
- * @throws MrmTraceError usage where it is no run directory, data_quality where its files cannot be read or have another
- *   major schema version
+ * @throws MrmTraceError usage where it is no run directory, data_quality where it was not analysed, or its files
+ *   cannot be read or have another major schema version
  */
 export function readSavedRun(path: string): SavedRun {
   const { metadata, metrics_parquet } = runPaths(path);
-  if (!existsSync(metadata) || !existsSync(metrics_parquet)) {
-    throw new MrmTraceError(
-      "usage",
-      `${path} is no run directory with metrics`,
-      "name folders such as results/MODEL/RUN_ID; derive one that was cut short: mrm-trace analyse RUN_DIR",
-    );
-  }
+  requireAnalysed(path);
   return { path, metadata: readMetadata(metadata).metadata, rows: rowsOf(metrics_parquet) };
 }

@@ -1,5 +1,5 @@
 /** A finished run as exports read it: what it says of itself, and the rows of its tables, a piece at a time. */
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { columnBatches } from "../columnar/arrow/parquet-batches.ts";
 import type { Batch } from "../columnar/batch.ts";
@@ -7,6 +7,7 @@ import { openParquetSource } from "../columnar/read/parquet-file.ts";
 import { assertRefusal } from "../columnar/read/refusal.ts";
 import { rowsFromBatch } from "../columnar/rows.ts";
 import { MrmTraceError } from "../errors.ts";
+import { requireAnalysed } from "../run-directory/analysed-run.ts";
 import { readMetadata } from "../run-directory/metadata.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
 import { isStream, RUN_TABLES, type RunTable, tableFiles } from "../run-directory/table-files.ts";
@@ -29,33 +30,13 @@ export interface RunSource {
   rows<N extends RunTable>(name: N): Generator<RowOf<N>, void, void>;
 }
 
-/** @throws MrmTraceError usage, where it is no folder of a run; data_quality, where it has no figures yet */
-function requireRun(typed: string): void {
-  const { metadata, capture } = runPaths(resolve(typed));
-  if (statSync(typed, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    const what = existsSync(typed) ? `${typed} is no folder` : `no such run directory: "${typed}"`;
-    throw new MrmTraceError("usage", what, "give the folder that `mrm-trace run` named");
-  }
-  if (existsSync(metadata)) return;
-  if (!existsSync(capture)) {
-    const hint = "give the folder of a run, such as results/MODEL/RUN_ID";
-    throw new MrmTraceError("usage", `${typed} is no run: it has no metadata.json and no capture folder`, hint);
-  }
-  const why = "its recording goes on, was cut off, or was made with --record-only";
-  throw new MrmTraceError(
-    "data_quality",
-    `${typed} has no figures yet: ${why}`,
-    `run, when the recording has ended: mrm-trace analyse ${typed}`,
-  );
-}
-
 /**
  * Opens a run that was analysed; reads its metadata alone.
  * @param typed the folder, as the user typed it
  * @throws MrmTraceError usage (no run), data_quality (not analysed, damaged, or of another major version)
  */
 export function openSource(typed: string): RunSource {
-  requireRun(typed);
+  requireAnalysed(typed);
   const runDir = resolve(typed);
   const { metadata } = readMetadata(runPaths(runDir).metadata);
   const tables = RUN_TABLES.filter((name) => tableFiles(runDir, name).some((path) => existsSync(path)));

@@ -5,7 +5,7 @@ import type { RunReport } from "../schema/run-json.ts";
 
 /**
  * @param runDir as the user typed it
- * @throws MrmTraceError usage (no such folder), data_quality (it was not analysed, is damaged, or was written by another
+ * @throws MrmTraceError usage (no folder of a run), data_quality (it was not analysed, is damaged, or was written by another
  *   major version)
  */
 export function savedReport(runDir: string): RunReport {

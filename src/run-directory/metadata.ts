@@ -1,7 +1,8 @@
 /** metadata.json of a run directory: what goes into it, and its one reader. */
 import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { z } from "zod";
-import { MrmTraceError } from "../errors.ts";
+import { MrmTraceError, reasonText } from "../errors.ts";
 import { inNumbers, type LedgerRow } from "../schema/ledger.ts";
 import type { EngineFacts } from "../schema/model-facts.ts";
 import { refuseOtherMajor } from "../schema/refuse-version.ts";
@@ -9,6 +10,7 @@ import type { RunDetails } from "../schema/run-details.ts";
 import { type RunReport, withRatesRenamed } from "../schema/run-json.ts";
 import { type AllocationSite, metadataSchema, type RunMetadata } from "../schema/run-metadata.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { analyseCommand } from "./shell-words.ts";
 
 export interface MetadataInput {
   readonly report: RunReport;
@@ -131,7 +133,13 @@ function decode(path: string): z.output<typeof metadataSchema> {
 }
 
 function unreadable(path: string, cause: unknown): MrmTraceError {
-  const why = cause instanceof z.ZodError ? z.prettifyError(cause).split("\n").slice(0, 2).join(" ") : String(cause);
-  const hint = "derive it again: mrm-trace analyse RUN_DIR";
-  return new MrmTraceError("data_quality", `cannot read ${path}: ${why}`, hint, { cause });
+  const hint = `derive it again, as it was changed or cut: ${analyseCommand(dirname(path))}`;
+  return new MrmTraceError("data_quality", `cannot read ${path}: ${whyUnreadable(cause)}`, hint, { cause });
+}
+
+function whyUnreadable(cause: unknown): string {
+  if (cause instanceof SyntaxError) return "it is no whole JSON";
+  if (!(cause instanceof z.ZodError)) return reasonText(cause);
+  const place = cause.issues[0]?.path.join(".") ?? "";
+  return place === "" ? "it is no JSON object" : `${place} is not what mrm-trace writes there`;
 }

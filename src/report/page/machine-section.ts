@@ -1,4 +1,6 @@
 /** Where and how a run was made: machine, versions, what watched, and the command that repeats it. */
+
+import { shellWords } from "../../run-directory/shell-words.ts";
 import type { RunReport } from "../../schema/run-json.ts";
 import type { RunMetadata } from "../../schema/run-metadata.ts";
 import { formatBytes } from "../../units.ts";
@@ -17,11 +19,6 @@ function settingText(value: unknown): string {
   if (!isGroup) return text(value) ?? JSON.stringify(value);
   const parts = Object.entries(value).map(([key, part]) => `${key} ${text(part) ?? JSON.stringify(part)}`);
   return `(${parts.join(", ")})`;
-}
-
-/** Words as a shell takes them. */
-export function shellWords(words: readonly string[]): string {
-  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
 }
 
 const NOT_KEPT =

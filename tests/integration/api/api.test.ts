@@ -181,7 +181,13 @@ describe("openRun", () => {
 
   test("refuses what is no run, what was not analysed, and what another version wrote", async () => {
     expect(await refusal(() => openRun(join(folder, "none")))).toMatchObject({ code: "usage" });
-    expect(await refusal(() => openRun(folder))).toMatchObject({ code: "data_quality" });
+    expect(await refusal(() => openRun(folder))).toMatchObject({ code: "usage" });
+    const unanalysed = copyOfRun("unanalysed");
+    rmSync(join(unanalysed, "metadata.json"));
+    expect(await refusal(() => openRun(unanalysed))).toMatchObject({
+      code: "data_quality",
+      hint: expect.stringContaining(`mrm-trace analyse ${unanalysed}`),
+    });
     const runDir = copyOfRun("later");
     const path = join(runDir, "metadata.json");
     copyFileSync(path, `${path}.ours`);

@@ -121,6 +121,10 @@ const ANSWERS: readonly Answer[] = [
   usage(["what-if", place("folder"), "--device", place("pipe")], "not a regular file", "schema device"),
   usage(["what-if", place("nothing"), "--device", "hbm"], "no such run directory", "the folder that"),
   usage(["card"], "RUN_DIR is missing", "mrm-trace card results/MODEL/RUN_ID"),
+  usage(["what-if", place("folder"), "--device", "hbm"], "is no run", "such as results/MODEL/RUN_ID"),
+  usage(["show", place("folder")], "is no run", "such as results/MODEL/RUN_ID"),
+  usage(["show", place("text")], "is no folder", "the folder that"),
+  usage(["compare", place("folder"), place("folder")], "is no run", "such as results/MODEL/RUN_ID"),
   usage(["card", place("nothing")], "no such run directory", "the folder that"),
   usage(["check", place("folder")], "no budget was named", "--against budget.yaml"),
   usage(["check", place("folder"), "--against", place("nothing")], "cannot be read as a budget", "schema budget"),
@@ -133,7 +137,7 @@ const ANSWERS: readonly Answer[] = [
   usage(["model", "--out", "/dev/full", "--force"], "is no regular file", "name a file with --out"),
   usage(["monitor", "--pid", "0"], "a whole number from 1 to 4194304 expected", "process to watch"),
   usage(["monitor"], "one of --name and --pid expected", "mrm-trace monitor --name"),
-  usage(["compare", "a", "b"], "is no run directory with metrics", "results/MODEL/RUN_ID"),
+  usage(["compare", "a", "b"], 'no such run directory: "a"', "the folder that"),
   usage(["compare", "a"], 'unexpected word "a"', "name two run directories"),
 ];
 

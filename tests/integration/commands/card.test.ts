@@ -39,7 +39,7 @@ describe("card of a finished run", () => {
     const nowhere = await runCli(["card", join(folder, "none")]);
     expect([nowhere.exitCode, nowhere.stderr]).toEqual([2, expect.stringContaining("no such run directory")]);
     const bare = await runCli(["card", join(runDir, "capture")]);
-    expect([bare.exitCode, bare.stderr]).toEqual([4, expect.stringContaining("fix:")]);
+    expect([bare.exitCode, bare.stderr]).toEqual([2, expect.stringContaining("is no run")]);
     const device = await runCli(["card", runDir, "--out", "/dev/full"]);
     expect([device.exitCode, device.stderr]).toEqual([2, expect.stringContaining("name another file with --out")]);
   });

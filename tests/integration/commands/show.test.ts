@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { analyseCommand } from "../../../src/run-directory/shell-words.ts";
 import { writeHandMadeRun } from "../../unit/label/hand-made-run.ts";
 import { type Ended, jsonOf, runCli } from "../run/cli.ts";
 
@@ -44,7 +46,15 @@ describe("show of a finished run", () => {
     const nowhere = await runCli(["show", join(runDir, "nowhere")]);
     expect([nowhere.exitCode, nowhere.stderr]).toEqual([2, expect.stringContaining("no such run directory")]);
     const bare = await runCli(["show", join(runDir, "capture")]);
-    expect(bare.exitCode).toBe(4);
-    expect(bare.stderr).toContain("fix:");
+    expect([bare.exitCode, bare.stderr]).toEqual([2, expect.stringContaining("capture is no run: it has no")]);
+  });
+
+  test("of a run that was cut names the command that derives its figures, as the shell takes it", async () => {
+    const cut = join(mkdtempSync(join(tmpdir(), "mrm show ")), "it's a run");
+    cpSync(join(runDir, "capture"), join(cut, "capture"), { recursive: true });
+    const shown = await runCli(["show", cut]);
+    expect([shown.exitCode, shown.stderr]).toEqual([4, expect.stringContaining("has no figures yet")]);
+    expect(shown.stderr).toContain(`: ${analyseCommand(cut)}\n`);
+    rmSync(dirname(cut), { recursive: true });
   });
 });

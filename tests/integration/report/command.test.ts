@@ -70,7 +70,7 @@ describe("mrm-trace report", () => {
       expect.stringMatching(/no such run directory.*\n {2}fix: /),
     ]);
     const bare = await runCli(["report", join(runDir, "capture")]);
-    expect([bare.exitCode, bare.stderr]).toEqual([4, expect.stringContaining("fix:")]);
+    expect([bare.exitCode, bare.stderr]).toEqual([2, expect.stringContaining("is no run")]);
     mkdirSync(join(folder, "taken"));
     const taken = await runCli(["report", runDir, "--out", join(folder, "taken")]);
     expect([taken.exitCode, taken.stderr]).toEqual([2, expect.stringContaining("is no regular file")]);

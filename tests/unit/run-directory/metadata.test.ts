@@ -50,6 +50,23 @@ describe("metadata.json", () => {
     expect(readRunRecord(folder)).toBeNull();
   });
 
+  test.each([
+    ['{ "schema_version": ', "it is no whole JSON"],
+    ["[]", "it is no JSON object"],
+    ['{"schema_version":7}', "schema_version is not what mrm-trace writes there"],
+    [toJson({ ...metadataJson(), validity: "good" }), "validity is not what mrm-trace writes there"],
+    [toJson({ ...metadataJson(), validity: undefined }), "validity is not what mrm-trace writes there"],
+  ])("that was changed to %p is refused in words of its own, with the command that makes it anew", (text, why) => {
+    writeFileSync(path, text);
+    expect(() => readMetadata(path)).toThrow(
+      expect.objectContaining({
+        code: "data_quality",
+        message: `cannot read ${path}: ${why}`,
+        hint: `derive it again, as it was changed or cut: mrm-trace analyse ${folder}`,
+      }),
+    );
+  });
+
   test("has a JSON Schema", async () => {
     const schema = JSON.parse(await schemaText("metadata", false));
     expect(schema.properties).toHaveProperty("timing");

@@ -1,10 +1,12 @@
 /** The tables of a run for its page: read by columns, without an SQL engine, whose code alone would take as much memory as the page. */
+import { dirname } from "node:path";
 import { columnBatches } from "../../../columnar/arrow/parquet-batches.ts";
 import type { Batch } from "../../../columnar/batch.ts";
 import { collectAfter } from "../../../columnar/collect-after.ts";
 import { assertRefusal } from "../../../columnar/read/refusal.ts";
 import { rowsFromBatch } from "../../../columnar/rows.ts";
 import { MrmTraceError } from "../../../errors.ts";
+import { analyseCommand } from "../../../run-directory/shell-words.ts";
 import type { TableName } from "../../../schema/columns.ts";
 import type { RowOf } from "../../../schema/row.ts";
 
@@ -19,7 +21,7 @@ export function unreadable(path: string, error: unknown): MrmTraceError {
   return new MrmTraceError(
     "data_quality",
     `${path} cannot be read: ${why}`,
-    "derive it again: mrm-trace analyse RUN_DIR",
+    `derive it again: ${analyseCommand(dirname(path))}`,
     {
       cause: error,
     },

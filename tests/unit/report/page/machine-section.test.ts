@@ -1,15 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { machineOfRun, shellWords } from "../../../../src/report/page/machine-section.ts";
+import { machineOfRun } from "../../../../src/report/page/machine-section.ts";
 import { metadataWith } from "../../../fixtures/run-metadata.ts";
 import { demoReport } from "../../../fixtures/run-report.ts";
 
 describe("the command that repeats a run", () => {
-  test("is what a shell takes for the same words", () => {
-    const words = ["./infer", "-m", "a model.gguf", "it's", "$HOME", "*", "", "--n=3"];
-    const said = Bun.spawnSync(["sh", "-c", `printf '%s\\n' ${shellWords(words)}`]).stdout.toString();
-    expect(said.split("\n").slice(0, -1)).toEqual(words);
-  });
-
   test("is the line that was typed, and behind it what that ran where the line does not say it", () => {
     const report = demoReport({ target: { ...demoReport().target, command: ["./infer", "a b"] } });
     const own = metadataWith({ repeated_by: ["mrm-trace", "run", "--seed", "7", "--", "./infer", "a b"] });
