@@ -20,6 +20,7 @@ import { modelId } from "../run-directory/run-directory.ts";
 import { isRunning, type RunningProcess, runningProcess } from "../target/running-process.ts";
 import { treeTicks } from "../target/tree-cpu.ts";
 import { type Concluded, conclude, factsNote } from "./conclude.ts";
+import { tellWhatIsKept } from "./kept-recording.ts";
 import { runningModel } from "./running-model.ts";
 
 export interface AttachRequest {
@@ -100,6 +101,7 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
     async begin() {
       await counters?.begin();
       say("recording");
+      tellWhatIsKept(signals, directory.path, progress);
       signals.onFirst((signal) => stopped.resolve(reasonOf(signal)));
     },
     ...(counters === null ? {} : { atEnd: counters.end }),

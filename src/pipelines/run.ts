@@ -28,6 +28,7 @@ import type { ExperimentFacts } from "../schema/run-details.ts";
 import { findProgram, type Launched, launchHeld } from "../target/held-command.ts";
 import { ownGroup, runningOf, stillRunning, tellToEnd } from "../target/left-running.ts";
 import { type Concluded, conclude, factsNote } from "./conclude.ts";
+import { tellWhatIsKept } from "./kept-recording.ts";
 import { resolveTarget, type Workload } from "./launched-target.ts";
 import { openTextsFile, savePromptOutputs } from "./prompt-outputs.ts";
 import { earlyEnd, factsOfRun, leftText, type TargetEnd } from "./run-facts.ts";
@@ -150,6 +151,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     expected_ns: request.serve?.duration_ns ?? (decodesForATime ? request.demo.seconds * 1e9 : null),
     async begin() {
       await counters?.begin();
+      tellWhatIsKept(signals, directory.path, progress);
       signals.onFirst(async (signal) => {
         if (counters !== null) await Promise.race([counters.end(), Bun.sleep(COUNTERS_MS)]);
         // A terminal has sent it to the target already: its process group is ours.

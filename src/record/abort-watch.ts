@@ -18,6 +18,9 @@ export function watchAbort(signal: AbortSignal | undefined): SignalWatch {
       if (signal?.aborted) act(AS);
       else acts.push(act);
     },
+    onSecond() {
+      // A program aborts once.
+    },
     [Symbol.dispose]() {
       signal?.removeEventListener("abort", onAbort);
     },

@@ -14,13 +14,19 @@ export interface SignalWatch extends Disposable {
   readonly received: StopSignal | null;
   /** Called with the first signal. */
   onFirst(act: (signal: StopSignal) => void): void;
+  /** Called with the second, just before it ends the process: there is time for a word and no more. */
+  onSecond(act: (signal: StopSignal) => void): void;
 }
 
 export function watchSignals(): SignalWatch {
   let received: StopSignal | null = null;
   const acts: ((signal: StopSignal) => void)[] = [];
+  const lastActs: ((signal: StopSignal) => void)[] = [];
   const handle = (signal: StopSignal): void => {
-    if (received !== null) process.exit(EXIT_CODES[reasonOf(signal)]);
+    if (received !== null) {
+      for (const act of lastActs) act(signal);
+      process.exit(EXIT_CODES[reasonOf(signal)]);
+    }
     received = signal;
     for (const act of acts) act(signal);
   };
@@ -35,6 +41,9 @@ export function watchSignals(): SignalWatch {
     onFirst(act) {
       if (received !== null) act(received);
       else acts.push(act);
+    },
+    onSecond(act) {
+      lastActs.push(act);
     },
     [Symbol.dispose]() {
       for (const { signal, listener } of watched) process.off(signal, listener);

@@ -129,12 +129,15 @@ function parentOf(pid: string): number {
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
 }
 
-test("a second signal ends the tracer at once", async () => {
+test("a second signal ends the tracer at once, and it says where the recording is and what makes results of it", async () => {
+  const output = outputFolder();
   const run = startCli([
     "run",
     ...QUICK,
     "--output",
-    outputFolder(),
+    output,
+    "--run-id",
+    "cut",
     "--",
     "sh",
     "-c",
@@ -152,6 +155,11 @@ test("a second signal ends the tracer at once", async () => {
   // An end in order would have waited for it.
   expect(isRunning(deaf)).toBe(true);
   process.kill(deaf, "SIGKILL");
+  const runDir = join(output, "sh", "cut");
+  const { stderr } = await run.ended;
+  expect(stderr).toContain(`what was recorded so far is kept in ${runDir}\n  fix: mrm-trace analyse ${runDir}\n`);
+  const analysed = await runCli(["analyse", "--json", runDir]);
+  expect([analysed.exitCode, jsonOf(analysed)]).toEqual([0, expect.objectContaining({ stopped_by: "killed" })]);
 });
 
 /** Runs words in a terminal of their own, which goes when they have said "ready": prints how the program ended. */

@@ -36,6 +36,13 @@ describe("signals during a run", () => {
     expect(await answerTo(script, ["SIGINT", "SIGTERM"])).toMatchObject({ exitCode: 143, signal: null });
   });
 
+  test("let a last word be said before the second ends the process", async () => {
+    const script = `const signals = watchSignals(); signals.onFirst((signal) => say(signal));
+      signals.onSecond((signal) => say("at once " + signal)); say("ready"); ${HOLD}`;
+    const { exitCode, lines } = await answerTo(script, ["SIGTERM", "SIGINT"]);
+    expect([exitCode, lines]).toEqual([130, ["ready", "SIGTERM", "at once SIGINT"]]);
+  });
+
   test("are told to whoever asks later", async () => {
     const script = `const signals = watchSignals();
       signals.onFirst(() => setTimeout(() => signals.onFirst((s) => { say("late " + s + signals.received); process.exit(9); }), 10));
