@@ -30,6 +30,6 @@ export const analyseCommand = defineCommand({
     using working = tellWorking(createProgress(process.stderr, options), "analysing");
     const { report } = await analyse(args.run_dir, { ...options, period: options.period ?? null });
     working[Symbol.dispose]();
-    return printReport(report, { ...options, stdoutIsTargets: false });
+    return printReport(report, { ...options, stdoutIsTargets: false, isNew: true });
   },
 });

@@ -48,7 +48,7 @@ export const attachCommand = defineCommand({
         printRecorded(outcome.directory.path, options);
         return outcome.exitCode;
       }
-      const readCode = printReport(outcome.report, { ...options, stdoutIsTargets: false });
+      const readCode = printReport(outcome.report, { ...options, stdoutIsTargets: false, isNew: true });
       return outcome.exitCode === 0 ? readCode : outcome.exitCode;
     } finally {
       progress.clear();

@@ -41,6 +41,6 @@ export const importCommand = defineCommand({
       record_command: options.record_command,
     });
     working[Symbol.dispose]();
-    return printReport(report, { ...options, stdoutIsTargets: false });
+    return printReport(report, { ...options, stdoutIsTargets: false, isNew: true });
   },
 });

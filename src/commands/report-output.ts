@@ -2,10 +2,11 @@
 import { EXIT_CODES } from "../errors.ts";
 import { renderAnswer } from "../report/answer.ts";
 import { renderRun } from "../report/table.ts";
-import { type ColorChoice, terminalOf } from "../report/terminal.ts";
+import { type ColorChoice, printable, terminalOf } from "../report/terminal.ts";
+import { shellWords } from "../run-directory/shell-words.ts";
 import { inNumbers } from "../schema/ledger.ts";
 import { unreadSources } from "../schema/loss.ts";
-import { encodeRun, type RunReport, toJson } from "../schema/run-json.ts";
+import { encodeRun, NO_ROOM_FOR_PAGE, type RunReport, toJson } from "../schema/run-json.ts";
 
 export interface OutputChoice {
   readonly json: boolean;
@@ -15,6 +16,8 @@ export interface OutputChoice {
   readonly color: ColorChoice;
   /** True where stdout belongs to the command that was traced unless it is a terminal. */
   readonly stdoutIsTargets: boolean;
+  /** True where it was derived just now: what could not be written of it is told, and is a failure. */
+  readonly isNew: boolean;
 }
 
 /** Quiet is without a result, not without a word on what failed. */
@@ -34,18 +37,37 @@ function tellUnread(report: RunReport): number {
   return EXIT_CODES.data_quality;
 }
 
-/** Prints the report. @returns the exit code that follows from it: data_quality where not all that was recorded was read */
+/** The figures are whole without their page, and it can be made of them later. @returns the exit code */
+function tellNoPage({ warnings, run_dir }: RunReport): number {
+  const warning = warnings.find((text) => text.startsWith(NO_ROOM_FOR_PAGE));
+  if (warning === undefined) return EXIT_CODES.ok;
+  const fix = `free space there; then: ${shellWords(["mrm-trace", "report", run_dir])}`;
+  process.stderr.write(`mrm-trace: ${printable(warning)}\n  fix: ${fix}\n`);
+  return EXIT_CODES.environment;
+}
+
+/**
+ * Prints the report.
+ * @returns the exit code that follows from it: data_quality where not all that was recorded was read, environment where
+ *   the disk had no room for its page
+ */
 export function printReport(report: RunReport, choice: OutputChoice): number {
+  print(report, choice);
+  const unread = tellUnread(report);
+  const noPage = choice.isNew ? tellNoPage(report) : EXIT_CODES.ok;
+  return unread === EXIT_CODES.ok ? noPage : unread;
+}
+
+function print(report: RunReport, choice: OutputChoice): void {
   if (choice.json) {
     process.stdout.write(`${toJson(encodeRun(report))}\n`);
-    return tellUnread(report);
+    return;
   }
   if (choice.quiet) {
     tellFailure(report.target);
-    return tellUnread(report);
+    return;
   }
   const stream = process.stdout.isTTY || !choice.stdoutIsTargets ? process.stdout : process.stderr;
   const draw = choice.table ? renderRun : renderAnswer;
   stream.write(draw(report, terminalOf(stream, choice.color, process.env)));
-  return tellUnread(report);
 }

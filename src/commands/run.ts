@@ -130,7 +130,7 @@ export const runCommand = defineCommand({
         printRecorded(outcome.directory.path, options);
         return outcome.exitCode;
       }
-      const readCode = printReport(outcome.report, { ...options, stdoutIsTargets: true });
+      const readCode = printReport(outcome.report, { ...options, stdoutIsTargets: true, isNew: true });
       return outcome.exitCode === 0 ? readCode : outcome.exitCode;
     } finally {
       progress.clear();

@@ -37,6 +37,6 @@ export const showCommand = defineCommand({
     // Loaded on use: the tracer has the same entry point and must stay small.
     const { savedReport } = await import("../pipelines/saved-report.ts");
     const report = narrowed(savedReport(args.run_dir), options.class);
-    return printReport(report, { ...options, quiet: false, stdoutIsTargets: false });
+    return printReport(report, { ...options, quiet: false, stdoutIsTargets: false, isNew: false });
   },
 });

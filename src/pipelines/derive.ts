@@ -5,6 +5,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import type { RecordedFacts } from "../analyse/input/load.ts";
 import type { AnalysisResult } from "../analyse/pipeline.ts";
 import { buildName } from "../build.ts";
+import { MrmTraceError } from "../errors.ts";
 import type { DerivingLimits } from "../label/label-run.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { metricsCsv } from "../report/csv.ts";
@@ -14,10 +15,11 @@ import { shown } from "../run-directory/held-folder.ts";
 import { writeManifest } from "../run-directory/manifest.ts";
 import { type MetadataInput, metadataInMemory, runMetadata } from "../run-directory/metadata.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
+import { isFull } from "../run-directory/spare-room.ts";
 import { type FigureSource, inNumbers } from "../schema/ledger.ts";
 import { lossOf, unreadSources } from "../schema/loss.ts";
 import type { Imported, RunDetails } from "../schema/run-details.ts";
-import { NO_PAGE, type RunReport, toJson } from "../schema/run-json.ts";
+import { NO_PAGE, NO_ROOM_FOR_PAGE, type RunReport, toJson } from "../schema/run-json.ts";
 
 export interface Derived {
   readonly report: RunReport;
@@ -129,7 +131,8 @@ async function writePage(
     signal?.throwIfAborted();
     rmSync(directory.report_page, { force: true, recursive: true });
     const why = shown(error instanceof Error ? error.message : String(error));
-    return { ...report, warnings: [...report.warnings, `${NO_PAGE}: ${why}`] };
+    const isFullDisk = error instanceof MrmTraceError && isFull(error.cause);
+    return { ...report, warnings: [...report.warnings, `${isFullDisk ? NO_ROOM_FOR_PAGE : NO_PAGE}: ${why}`] };
   }
 }
 

@@ -6,6 +6,7 @@ import { writeFileAtomic } from "../run-directory/atomic-file.ts";
 import { renewInManifest } from "../run-directory/manifest.ts";
 import { requireReplaceable } from "../run-directory/replaceable.ts";
 import { holdRun, runPaths } from "../run-directory/run-directory.ts";
+import { NO_PAGE } from "../schema/run-json.ts";
 import { savedReport } from "./saved-report.ts";
 
 /** Where the page of several runs goes when no place is named. */
@@ -21,7 +22,10 @@ const SEVERAL = "mrm-trace-report.html";
 export async function reportPage(runDirs: readonly string[], out: string | null): Promise<string> {
   const runs = runDirs.map((runDir) => {
     using run = openRun(runDir);
-    return { report: savedReport(runDir), metadata: run.metadata, heldPath: resolve(runDir) };
+    const report = savedReport(runDir);
+    // What is written now says no longer that it could not be.
+    const warnings = report.warnings.filter((text) => !text.startsWith(NO_PAGE));
+    return { report: { ...report, warnings }, metadata: run.metadata, heldPath: resolve(runDir) };
   });
   const [only] = runDirs;
   if (out === null && runDirs.length === 1 && only !== undefined) {

@@ -289,6 +289,8 @@ export const runJsonSchema = z.object({
 
 /** How the warning of a run begins whose page could not be made. */
 export const NO_PAGE = "report.html was not written";
+/** The same where a disk that was full is why. */
+export const NO_ROOM_FOR_PAGE = `${NO_PAGE}: the disk is full`;
 
 /** The object that a failed command prints with `--json`. */
 export const failureJsonSchema = z.object({

@@ -54,6 +54,22 @@ test("a run whose page cannot be written is worth no less, and says so", async (
   expect((await runCli(["verify", runDir])).exitCode).toBe(0);
 });
 
+test("a page for which the disk has no room ends the derivation with 3 and the command that makes it later", async () => {
+  const small = join(folder, "small");
+  mkdirSync(small);
+  const copy = join(small, "run");
+  const script = `mount -t tmpfs -o size=3m none "$0" && cp -r ${runDir} "$0"/run && cd "$0" && rm -rf run/report.html &&
+    dd if=/dev/zero of=filler bs=1k 2>/dev/null; truncate -s -300k filler; "$@"; code=$?; rm filler
+    MRM="$2 $3"; $MRM report run >&2; $MRM show run >&2; grep -c "was not written" run/report.html >&2; exit $code`;
+  const prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, small, "env"];
+  const ended = await runCli(["analyse", copy], { prefix });
+  expect([ended.exitCode, ended.stdout]).toEqual([3, expect.stringContaining("no report.html")]);
+  expect(ended.stderr).toMatch(/^mrm-trace: report.html was not written: the disk is full: .*no space left/m);
+  expect(ended.stderr).toContain(`  fix: free space there; then: mrm-trace report ${copy}\n`);
+  // Once it was made nobody is told that it was not.
+  expect(ended.stderr).toMatch(/report.html there.*\n0\n$/s);
+});
+
 describe("mrm-trace report", () => {
   test("puts several runs side by side into a file of the user's choice", async () => {
     const out = join(folder, "two.html");
