@@ -1,19 +1,9 @@
 /** A file that comes into being whole: under another name until then, 0600, and gone where it comes to nothing. */
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  openSync,
-  renameSync,
-  rmSync,
-  unlinkSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { MrmTraceError, reasonText } from "../errors.ts";
 import { PARTIAL } from "../run-directory/atomic-file.ts";
-import { requireReplaceable } from "../run-directory/replaceable.ts";
+import { requirePlace } from "../run-directory/replaceable.ts";
 import { isFull } from "../run-directory/spare-room.ts";
 
 const BUFFER_BYTES = 1 << 18;
@@ -40,12 +30,6 @@ export function outputError(path: string, cause: unknown): MrmTraceError {
   return new MrmTraceError("environment", `${path} cannot be written: ${reasonText(cause)}`, hint, { cause });
 }
 
-/** Refuses what is there and may not be replaced. @throws MrmTraceError usage */
-function requirePlace(path: string, force: boolean): void {
-  if (!force && lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw exists(path);
-  requireReplaceable(path, "name a file with --out");
-}
-
 /** Gives a file its name, but not that of another. @throws as the calls do */
 function placeNew(partial: string, path: string): void {
   try {
@@ -55,7 +39,7 @@ function placeNew(partial: string, path: string): void {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "EEXIST") throw exists(path);
     // A file system without links.
-    requirePlace(path, false);
+    requirePlace(path, false, "--out");
     renameSync(partial, path);
   }
 }
@@ -66,7 +50,7 @@ function placeNew(partial: string, path: string): void {
  * @throws MrmTraceError usage, where something is there; environment, where nothing can be written
  */
 export function openNewFile(path: string, force: boolean): NewFile {
-  requirePlace(path, force);
+  requirePlace(path, force, "--out");
   const partial = join(dirname(path), `.${basename(path)}.${process.pid}${PARTIAL}`);
   const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   let buffered = 0;

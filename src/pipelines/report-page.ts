@@ -4,7 +4,7 @@ import { openRun } from "../api/open-run.ts";
 import { pageOf } from "../report/page/page.ts";
 import { writeFileAtomic } from "../run-directory/atomic-file.ts";
 import { renewInManifest } from "../run-directory/manifest.ts";
-import { requireReplaceable } from "../run-directory/replaceable.ts";
+import { requirePlace, requireReplaceable } from "../run-directory/replaceable.ts";
 import { holdRun, runPaths } from "../run-directory/run-directory.ts";
 import { NO_PAGE } from "../schema/run-json.ts";
 import { savedReport } from "./saved-report.ts";
@@ -16,10 +16,11 @@ const SEVERAL = "mrm-trace-report.html";
  * Writes the page and returns its path.
  * @param runDirs as the user typed them
  * @param out the file to write; null for report.html of the one run, or `mrm-trace-report.html` here for several
- * @throws MrmTraceError usage (no such folder, the place is taken by what is no file), data_quality (a run was not
+ * @param force whether another file in that place may be replaced; report.html of the run always is
+ * @throws MrmTraceError usage (no such folder, the place is taken), data_quality (a run was not
  *   analysed or is damaged), environment (the place cannot be written)
  */
-export async function reportPage(runDirs: readonly string[], out: string | null): Promise<string> {
+export async function reportPage(runDirs: readonly string[], out: string | null, force: boolean): Promise<string> {
   const runs = runDirs.map((runDir) => {
     using run = openRun(runDir);
     const report = savedReport(runDir);
@@ -37,7 +38,7 @@ export async function reportPage(runDirs: readonly string[], out: string | null)
     return report_page;
   }
   const path = resolve(out ?? SEVERAL);
-  requireReplaceable(path, "name another file with --out");
+  requirePlace(path, force, "--out");
   writeFileAtomic(path, await pageOf(runs));
   return path;
 }

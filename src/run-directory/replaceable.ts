@@ -13,3 +13,14 @@ export function requireReplaceable(path: string, hint: string): void {
   if (meant === undefined || meant.isFile()) return;
   throw new MrmTraceError("usage", `${path} is no regular file`, hint);
 }
+
+/**
+ * Checks the place of a file that a user named for us to make: another's is replaced by nothing but `--force`.
+ * @param option that named it
+ * @throws MrmTraceError usage, where anything lies there and it was not to be replaced, or it is no regular file
+ */
+export function requirePlace(path: string, force: boolean, option: string): void {
+  requireReplaceable(path, `name another file with ${option}`);
+  if (force || lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
+  throw new MrmTraceError("usage", `${path} exists already`, `give --force to replace it, or another ${option}`);
+}

@@ -30,7 +30,10 @@ async function made(runDir: string, page: string): Promise<Made> {
 
 async function makeHere(runDir: string, page: string): Promise<Made> {
   const begin = performance.now();
-  const child = Bun.spawn([LAUNCHER, "report", runDir, "--out", page], { stdout: "ignore", stderr: "inherit" });
+  const child = Bun.spawn([LAUNCHER, "report", runDir, "--out", page, "--force"], {
+    stdout: "ignore",
+    stderr: "inherit",
+  });
   if ((await child.exited) !== 0) throw new Error(`the page of ${runDir} was not made`);
   const wall_s = (performance.now() - begin) / 1e3;
   const usage = child.resourceUsage();

@@ -17,6 +17,7 @@ const schema = z.object({
     .optional()
     .describe("write it to this file; default: stdout")
     .register(valueHints, { hint: "FILE" }),
+  force: z.boolean().default(false).describe("replace the file that is there already"),
   ...runSchema.pick({ json: true, debug: true }).shape,
 });
 
@@ -27,12 +28,12 @@ export const cardCommand = defineCommand({
     ...flagsOf(schema),
   },
   async run({ args }) {
-    const { out, json } = parseOptions(schema, givenOptions(schema, args));
+    const { out, force, json } = parseOptions(schema, givenOptions(schema, args));
     // Loaded on use: every command has the same entry point.
     const { savedEvidence } = await import("../../pipelines/saved-evidence.ts");
     const { cardText } = await import("../../card/card.ts");
     const text = cardText({ ...(await savedEvidence(args.run_dir)), version: packageJson.version });
-    if (out !== undefined) writeResult(out, text, "--out");
+    if (out !== undefined) writeResult(out, text, "--out", force);
     const written = out === undefined ? text : `${out}: ${formatBytes(Buffer.byteLength(text))}\n`;
     const object = { schema_version: JSON_SCHEMA_VERSION, run_dir: args.run_dir, path: out ?? null, markdown: text };
     process.stdout.write(json ? `${toJson(object)}\n` : written);

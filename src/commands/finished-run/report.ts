@@ -13,6 +13,10 @@ const schema = z.object({
     .optional()
     .describe("file to write; default: report.html of the run, or mrm-trace-report.html here for several")
     .register(valueHints, { hint: "FILE" }),
+  force: z
+    .boolean()
+    .default(false)
+    .describe("replace the file that is there already; report.html of the run always is"),
   open: z.boolean().default(false).describe("open it in the browser"),
   ...runSchema.pick({ debug: true }).shape,
 });
@@ -49,7 +53,7 @@ export const reportCommand = defineCommand({
     }
     // Loaded on use: the tracer has the same entry point and must stay small.
     const { reportPage } = await import("../../pipelines/report-page.ts");
-    const path = await reportPage(runDirs, options.out ?? null);
+    const path = await reportPage(runDirs, options.out ?? null, options.force);
     process.stdout.write(`${path}\n`);
     if (options.open) await openPage(path);
     return EXIT_CODES.ok;

@@ -1,16 +1,21 @@
-/** A file that a verb makes of a finished run: mode 0600, whole or not at all, and never over anything but a file. */
+/** A file that a verb makes of a finished run: mode 0600, whole or not at all, and over no file of another unless it is told so. */
 import { MrmTraceError } from "../../errors.ts";
 import { writeFileAtomic } from "../../run-directory/atomic-file.ts";
-import { requireReplaceable } from "../../run-directory/replaceable.ts";
+import { requirePlace } from "../../run-directory/replaceable.ts";
 
-/** @param option that named it @throws MrmTraceError usage where something else lies there, environment where it cannot be written */
-export function writeResult(path: string, text: string, option: string): void {
-  const hint = `name another file with ${option}`;
-  requireReplaceable(path, hint);
+/**
+ * @param option that named it
+ * @param force whether a file that is there may be replaced
+ * @throws MrmTraceError usage where something lies there, environment where it cannot be written
+ */
+export function writeResult(path: string, text: string, option: string, force: boolean): void {
+  requirePlace(path, force, option);
   try {
     writeFileAtomic(path, text);
   } catch (error) {
     if (!(error instanceof MrmTraceError)) throw error;
-    throw new MrmTraceError(error.code, error.message, `free space there, or ${hint}`, { cause: error.cause });
+    throw new MrmTraceError(error.code, error.message, `free space there, or name another file with ${option}`, {
+      cause: error.cause,
+    });
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeHandMadeRun } from "../../unit/label/hand-made-run.ts";
@@ -33,6 +33,19 @@ describe("card of a finished run", () => {
     expect(readFileSync(out, "utf8")).toBe(printed.stdout);
     expect(jsonOf(await runCli(["card", runDir, "--json"]))).toMatchObject({ path: null, markdown: printed.stdout });
     expect(statSync(out).mode & 0o777).toBe(0o600);
+  });
+
+  test("replaces a file that is there only where it is told to", async () => {
+    const out = join(folder, "theirs.md");
+    writeFileSync(out, "precious");
+    const refused = await runCli(["card", runDir, "--out", out]);
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("exists already\n  fix: give --force"),
+    ]);
+    expect(readFileSync(out, "utf8")).toBe("precious");
+    expect((await runCli(["card", runDir, "--out", out, "--force"])).exitCode).toBe(0);
+    expect(readFileSync(out, "utf8")).toStartWith("# ");
   });
 
   test("is refused of what is no finished run, and writes over nothing but a file", async () => {

@@ -79,6 +79,19 @@ describe("mrm-trace report", () => {
     expect(readFileSync(out, "utf8").match(/<h3>/g)?.length).toBeGreaterThan(10);
   });
 
+  test("replaces a file that is there only where it is told to", async () => {
+    const out = join(folder, "theirs.html");
+    writeFileSync(out, "precious");
+    const refused = await runCli(["report", runDir, "--out", out]);
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("exists already\n  fix: give --force"),
+    ]);
+    expect(readFileSync(out, "utf8")).toBe("precious");
+    expect((await runCli(["report", runDir, "--out", out, "--force"])).exitCode).toBe(0);
+    expect(readFileSync(out, "utf8")).toStartWith("<!doctype html>");
+  });
+
   test("refuses what is no run, and a place that is taken by what is no file, with a fix", async () => {
     const nowhere = await runCli(["report", join(folder, "nowhere")]);
     expect([nowhere.exitCode, nowhere.stderr]).toEqual([
