@@ -1,7 +1,7 @@
 /** `mrm-trace config`: the options at their defaults, or those that hold and where each comes from. */
 import { defineCommand } from "citty";
 import { stringify } from "yaml";
-import { defaultYaml } from "../config/config-pages.ts";
+import { defaultOptions, defaultYaml } from "../config/config-pages.ts";
 import type { Effective } from "../config/effective.ts";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { demoSchema, parseOptions, runSchema, sweepFlagsSchema } from "../config/schema.ts";
@@ -33,7 +33,8 @@ export const configCommand = defineCommand({
   },
   run({ args }) {
     if (args.what === "default") {
-      process.stdout.write(defaultYaml());
+      const object = { schema_version: JSON_SCHEMA_VERSION, config: null, options: defaultOptions() };
+      process.stdout.write(args.json ? `${toJson(object)}\n` : defaultYaml());
       return;
     }
     if (args.what !== "show") {

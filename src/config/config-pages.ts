@@ -2,6 +2,7 @@
 import { stringify } from "yaml";
 import { z } from "zod";
 import { defaultOf } from "./default-of.ts";
+import type { EffectiveOption } from "./effective.ts";
 import { variableOf } from "./environment.ts";
 import { type Config, configSchema } from "./experiment-schema.ts";
 import { MEANINGLESS } from "./python-keys.ts";
@@ -35,6 +36,17 @@ export function defaultYaml(): string {
     ...defaultSection("demo", demoSchema),
     "",
   ].join("\n");
+}
+
+/** The same as `config show` has options that hold. */
+export function defaultOptions(): EffectiveOption[] {
+  return Object.entries({ run: runFileOptions, demo: demoSchema }).flatMap(([section, { shape }]) =>
+    Object.entries<z.ZodType>(shape).map(([name, option]) => ({
+      key: `${section}.${name}`,
+      value: defaultOf(option) ?? null,
+      from: "default",
+    })),
+  );
 }
 
 const EXAMPLE = {

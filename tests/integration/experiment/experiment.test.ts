@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
 import { checkManifest } from "../../../src/run-directory/check-manifest.ts";
-import { endLeftRuns, jsonOf, outputFolder, runCli, startCli } from "../run/cli.ts";
+import { type Ended, endLeftRuns, jsonOf, outputFolder, runCli, startCli } from "../run/cli.ts";
 
 afterEach(endLeftRuns);
 const folder = outputFolder();
@@ -225,4 +225,14 @@ test("config shows where each option comes from, and defaults that are valid", a
   const defaults = join(folder, "default.yaml");
   writeFileSync(defaults, (await runCli(["config", "default"])).stdout);
   expect((await runCli(["validate", defaults])).exitCode).toBe(0);
+});
+
+test("config default with --json is one object, of the same form as that of config show", async () => {
+  const [ofDefaults, ofHere] = await Promise.all(["default", "show"].map((what) => runCli(["config", what, "--json"])));
+  const { options, ...rest } = jsonOf(ofDefaults as Ended) as { options: { key: string; value: unknown; from: string }[] };
+  const { options: here, ...shown } = jsonOf(ofHere as Ended) as { options: { key: string }[] };
+  expect(rest).toEqual(shown);
+  expect(options).toContainEqual({ key: "run.max_size", value: "4GiB", from: "default" });
+  const keys = new Set(here.map(({ key }) => key));
+  expect(options.filter(({ key, from }) => from !== "default" || !keys.has(key))).toEqual([]);
 });
