@@ -14,8 +14,8 @@ export const CAPABILITY = {
 const GIVE = ["bpf", "perfmon", "sys_ptrace", "dac_read_search", "checkpoint_restore"]
   .map((name) => `+${name}`)
   .join(",");
-/** For those who are not root: sudo, or to stay who they are with the capabilities that a recording needs. */
-export const FOR_USERS = `sudo mrm-trace run; or as yourself: sudo setpriv --reuid=$(id -u) --regid=$(id -g) --init-groups --inh-caps=${GIVE} --ambient-caps=${GIVE} mrm-trace run`;
+/** For those who are not root: sudo, or to stay who they are with the capabilities that a recording needs, and their home, as sudo gives root's. */
+export const FOR_USERS = `sudo mrm-trace run; or as yourself: sudo setpriv --reuid=$(id -u) --regid=$(id -g) --init-groups --inh-caps=${GIVE} --ambient-caps=${GIVE} env HOME="$HOME" mrm-trace run`;
 
 /** Whether a set of capabilities has the one of this number. */
 export function has(capabilities: bigint, bit: number): boolean {

@@ -229,7 +229,9 @@ test("config shows where each option comes from, and defaults that are valid", a
 
 test("config default with --json is one object, of the same form as that of config show", async () => {
   const [ofDefaults, ofHere] = await Promise.all(["default", "show"].map((what) => runCli(["config", what, "--json"])));
-  const { options, ...rest } = jsonOf(ofDefaults as Ended) as { options: { key: string; value: unknown; from: string }[] };
+  const { options, ...rest } = jsonOf(ofDefaults as Ended) as {
+    options: { key: string; value: unknown; from: string }[];
+  };
   const { options: here, ...shown } = jsonOf(ofHere as Ended) as { options: { key: string }[] };
   expect(rest).toEqual(shown);
   expect(options).toContainEqual({ key: "run.max_size", value: "4GiB", from: "default" });

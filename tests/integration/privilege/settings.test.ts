@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { LAUNCHER } from "../../../src/runtime.ts";
+import { FOR_USERS } from "../../../src/target/capabilities.ts";
 import { makeSudoUser, type SudoUser, withoutSudo } from "../../fixtures/sudo-user.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
@@ -93,6 +94,12 @@ describe.skipIf(withoutSudo !== null)("as root, in a folder of a user who called
       place,
     );
     expect(misled()).toBe(true);
+  });
+
+  test("the command for who stays oneself keeps one's home, where caches are", async () => {
+    const [, command = ""] = /(sudo setpriv .*) mrm-trace run$/.exec(FOR_USERS) ?? [];
+    const said = await user.run(["sh", "-c", `${command.replace("sudo", "sudo -n")} sh -c 'id -u; printenv HOME'`]);
+    expect(said).toEqual({ exitCode: 0, stderr: "", stdout: `${user.uid}\n${user.home}\n` });
   });
 
   test(".env files change neither our options nor the environment of the target", async () => {
