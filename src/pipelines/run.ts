@@ -30,6 +30,7 @@ import { ownGroup, runningOf, stillRunning, tellToEnd } from "../target/left-run
 import { type Concluded, conclude, factsNote } from "./conclude.ts";
 import { tellWhatIsKept } from "./kept-recording.ts";
 import { resolveTarget, type Workload } from "./launched-target.ts";
+import { tellOutlived } from "./outlived-command.ts";
 import { openTextsFile, savePromptOutputs } from "./prompt-outputs.ts";
 import { earlyEnd, factsOfRun, leftText, type TargetEnd } from "./run-facts.ts";
 import { openServing, optionsOf, type ServeRequest } from "./serving.ts";
@@ -138,6 +139,8 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   const stopped = Promise.withResolvers<StopReason>();
   /** True once our client has asked all, which ends the server; false where it could not. */
   let served: boolean | null = null;
+  let isRecorded = false;
+  void tellOutlived(launched, collectors.tree.living, () => isRecorded || signals.received !== null, notice);
   const decodesForATime = target.isDemo && request.workload === undefined;
   const experiment = request.experiment ?? null;
   const circumstances = { directory, options, repeatedBy: repeatedBy(request), experiment, host, baseline };
@@ -171,6 +174,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     note: factsNote({ ...circumstances, ended: null, toldToEnd: false }),
   });
   const { recording } = recorded;
+  isRecorded = true;
   let toldToEnd = false;
   let outOfTime = recording.reason === "duration";
   if (isOurEnd(recording) && ended === null) {

@@ -146,6 +146,18 @@ describe("a target that ends badly leaves what was measured", () => {
     expect((jsonOf(ended) as { target: { wall_s: number } }).target.wall_s).toBeGreaterThan(0.9);
   });
 
+  test("a command that left a daemon is told once to have ended, with whom is waited for and what ends that", async () => {
+    const script = "setsid sleep 4 >/dev/null 2>&1 & echo daemon $! >&2; exit 3";
+    const ended = await runCli(["run", ...QUICK, "--output", outputFolder(), "--", "sh", "-c", script]);
+    expect(ended.exitCode).toBe(6);
+    const [, pid] = /daemon (\d+)/.exec(ended.stderr) ?? [];
+    const told = `the command ended with exit code 3; a process of it runs on, and the recording waits for that: pid ${pid}; `;
+    expect(ended.stderr.split(told)).toEqual([
+      expect.anything(),
+      expect.stringMatching(/^Ctrl-C ends that within 10 s/),
+    ]);
+  });
+
   test("a time limit ends it with 124", async () => {
     const ended = await runCli([...RUN, "--duration", "500ms", "--output", outputFolder(), "--", "sleep", "60"]);
     expect(ended.exitCode).toBe(124);
