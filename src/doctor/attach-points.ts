@@ -2,6 +2,7 @@
 import type { PartPrograms } from "../collect/ebpf/part.ts";
 import { PROGRAMS } from "../collect/ebpf/parts.ts";
 import { MrmTraceError } from "../errors.ts";
+import { SEE_RIGHTS } from "../kernel/bpf-error.ts";
 import type { BpfObject } from "../kernel/bpf-object.ts";
 import { bpfObjectHashes } from "../kernel/bpf-object-files.ts";
 import type { BpfProgram } from "../kernel/bpf-program.ts";
@@ -124,7 +125,9 @@ function judgePart({ gives: what, required }: PartPrograms, facts: AttachFacts):
   const bad = required ? "fail" : "info";
   const data = { ...facts };
   if (facts.error !== null) {
-    return check(name, bad, `${what}: ${reasonOf(facts.error.message)}`, { fix: facts.error.hint, data });
+    // Doctor itself says which.
+    const fix = facts.error.hint === SEE_RIGHTS ? "give the rights that are named missing above" : facts.error.hint;
+    return check(name, bad, `${what}: ${reasonOf(facts.error.message)}`, { fix, data });
   }
   const [first] = facts.refused;
   const count = `${facts.attached} of ${facts.programs} programs load and attach`;

@@ -27,6 +27,9 @@ export function captureLibbpfLog(): void {
   if (printing.ptr !== null) libbpf().libbpf_set_print(printing.ptr);
 }
 
+/** What to do where the kernel says no more than that we may not. */
+export const SEE_RIGHTS = "run as root (sudo), or see which capability is missing: mrm-trace doctor";
+
 /** The error for a refused BPF call: errno, the tail of the verifier's log, and the fix. */
 export function refusal(what: string, errnoValue: number, verifierLog: string): MrmTraceError {
   const words = errnoName(Math.abs(errnoValue));
@@ -37,7 +40,7 @@ export function refusal(what: string, errnoValue: number, verifierLog: string): 
   const hint =
     // What the verifier refuses is EACCES too; it has a log then.
     verifierLog.trim() === "" && (words === "EPERM" || words === "EACCES")
-      ? "run as root (sudo), or see which capability is missing: mrm-trace doctor"
+      ? SEE_RIGHTS
       : words === "ENOENT" || words === "ESRCH"
         ? "check that /sys/kernel/btf/vmlinux and /sys/kernel/tracing exist (CONFIG_DEBUG_INFO_BTF, tracefs)"
         : "run with --debug and report the verifier's log above";

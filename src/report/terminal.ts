@@ -6,6 +6,8 @@ export type Ink = "plain" | "bold" | "dim" | "good" | "warn" | "bad";
 export interface Span {
   readonly text: string;
   readonly ink?: Ink;
+  /** True for what is copied: a line with it is as long as it is. */
+  readonly isWhole?: boolean;
 }
 export type Line = readonly Span[];
 
@@ -119,14 +121,15 @@ export function wrap(text: string, width: number): string[] {
   return lines;
 }
 
-/** The lines as text for the terminal, each cut to its width, without space at the end. */
+/** The lines as text for the terminal, each cut to its width unless it is to be whole, without space at the end. */
 export function render(lines: readonly Line[], terminal: Terminal): string {
   const shown = lines.map((line) => {
     const safe = line.map((span) => {
       const text = printable(span.text);
       return { ...span, text: terminal.unicode ? text : ascii(text) };
     });
-    const cut = clip(safe, terminal.width, terminal.unicode ? "…" : "...");
+    const isWhole = line.some((span) => span.isWhole === true);
+    const cut = isWhole ? safe : clip(safe, terminal.width, terminal.unicode ? "…" : "...");
     if (!terminal.color) {
       return cut
         .map(({ text }) => text)

@@ -10,6 +10,7 @@ import { judgeSampling } from "../../../src/doctor/sampling.ts";
 import { judgeSoftware } from "../../../src/doctor/software.ts";
 import { judgeSources } from "../../../src/doctor/sources.ts";
 import { judgeThermal } from "../../../src/doctor/thermal.ts";
+import { refusal } from "../../../src/kernel/bpf-error.ts";
 import type { Check } from "../../../src/schema/examination.ts";
 import { attached, bad, GOOD_KERNEL, named, pmusOf, ROOT, withoutFix } from "./machines.ts";
 
@@ -77,6 +78,17 @@ describe("attach points", () => {
     expect(check?.summary).toBe(
       "watched loads and stores: loading the BPF object watch failed: EACCES (program watch_trap: Permission denied)",
     );
+  });
+
+  test("send nobody to doctor for the rights that doctor itself names", () => {
+    const error = refusal("loading the BPF object faults", 1, "");
+    const [check] = judgeAttachPoints([attached("faults", { programs: 0, attached: 0, error })]).filter(
+      ({ name }) => name === "attach: faults",
+    );
+    expect([error.hint, check?.fix]).toEqual([
+      expect.stringContaining("mrm-trace doctor"),
+      "give the rights that are named missing above",
+    ]);
   });
 
   test("fail for an object that is not built, and do not for hardware samples, which a run can do without", () => {

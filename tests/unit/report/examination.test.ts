@@ -54,13 +54,36 @@ describe("the examination as lines", () => {
     );
   });
 
-  test("never loses a word of a long line, and never is wider than the terminal", () => {
+  test("has a fix whole on a line of its own where it is longer than its column, in any terminal, and says it once", () => {
+    const long = `sudo setpriv --inh-caps=${"+bpf,".repeat(20)} mrm-trace run`;
+    const fix = `sudo mrm-trace run; or as yourself: ${long}`;
+    const found = examination([check("user", "fail", "nobody", fix), check("CAP_BPF", "fail", "missing", fix)], 3);
+    for (const width of [20, 40, 100]) {
+      const lines = renderExamination(found, { ...TERMINAL, width }).split("\n");
+      const at = lines.indexOf("      fix: sudo mrm-trace run");
+      expect(lines.slice(at + 1, at + 3)).toEqual(["           or as yourself:", `           ${long}`]);
+      expect(lines.filter((line) => line.includes("setpriv"))).toHaveLength(1);
+      expect(lines.map((line) => line.trim())).toContain("fix: see that of user");
+    }
+  });
+
+  test("loses nothing in a terminal that is narrower than its columns", () => {
+    const found = examination([check("perf_event_paranoid", "ok", "events of whole CPUs are allowed to all")]);
+    const text = renderExamination(found, { ...TERMINAL, width: 30 });
+    expect(text).not.toContain("...");
+    expect(text.slice(0, text.indexOf("\n\n")).split(/\s+/).join(" ")).toBe(
+      "OK perf_event_paranoid events of whole CPUs are allowed to all",
+    );
+  });
+
+  test("never loses a word of a long line, and is no wider than the terminal but for a fix", () => {
     const words = fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1, maxLength: 60 });
     fc.assert(
       fc.property(words, words, fc.constantFrom(...CHECK_STATUSES), (summary, fix, status) => {
         const found = examination([check("name", status, summary.join(" "), fix.join(" "))]);
         const lines = renderExamination(found, TERMINAL).split("\n");
-        expect(lines.every((line) => line.length <= TERMINAL.width)).toBe(true);
+        const others = lines.filter((line) => !line.includes("fix: "));
+        expect(others.every((line) => line.length <= TERMINAL.width)).toBe(true);
         const told = lines.slice(0, lines.indexOf("")).join(" ").split(/\s+/);
         expect(told).toEqual([status.toUpperCase(), "name", ...summary, "fix:", ...fix].filter((word) => word !== ""));
       }),
