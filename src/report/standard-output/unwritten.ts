@@ -5,9 +5,10 @@ import { isFull } from "../../run-directory/spare-room.ts";
 /** The error for what the system said of a write; null where its reader is gone, who wants no more. */
 export function unwritten(cause: unknown): MrmTraceError | null {
   if (cause instanceof Error && "code" in cause && cause.code === "EPIPE") return null;
+  const isClosed = cause instanceof Error && "code" in cause && cause.code === "EBADF";
   return new MrmTraceError(
-    isFull(cause) ? "environment" : "failure",
-    `the result cannot be written to standard output: ${reasonText(cause)}`,
+    isFull(cause) || isClosed ? "environment" : "failure",
+    `the result cannot be written to standard output: ${isClosed ? "it is closed" : reasonText(cause)}`,
     "make room where it goes, or send it elsewhere, such as: > /tmp/result",
     { cause },
   );

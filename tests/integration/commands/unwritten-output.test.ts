@@ -1,6 +1,7 @@
 /** A result that could not be written is an error; one that nobody wants to read any more is none. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { LAUNCHER } from "../../../src/runtime.ts";
 import { CLI, outputFolder } from "../run/cli.ts";
 
 const WORLD = join(outputFolder(), "world.yaml");
@@ -28,6 +29,20 @@ test.each([
   const { exitCode, stderr } = into("> /dev/full", words);
   expect(stderr).toContain("the result cannot be written to standard output: no space left on device");
   expect(stderr).toContain("fix: make room where it goes, or send it elsewhere");
+  expect(exitCode).toBe(3);
+});
+
+test.each([
+  [["config", "default"]],
+  [["--help"]],
+  [["schema", "world", "--json"]],
+  [["monitor", "--pid", String(process.pid), "--max-samples", "1"]],
+])("%p with standard output closed is an error of the environment", (words) => {
+  const { exitCode, stderr } = Bun.spawnSync(["sh", "-c", '"$@" >&-', "sh", LAUNCHER, ...words], {
+    stderr: "pipe",
+    env: { ...process.env, NO_COLOR: "1" },
+  });
+  expect(stderr.toString()).toContain("the result cannot be written to standard output: it is closed");
   expect(exitCode).toBe(3);
 });
 
