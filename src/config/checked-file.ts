@@ -1,7 +1,7 @@
 /** A YAML file that a schema checks: everything that is wrong with it at once, each with its place. */
 import type { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
-import { type ConfigProblem, problemsError, problemsOf } from "./problem.ts";
+import { type ConfigProblem, eachOnce, problemsError, problemsOf } from "./problem.ts";
 import { parseYaml, readYamlText, type Wanted, type YamlFile } from "./yaml-text.ts";
 
 const MOST_PROBLEMS = 100;
@@ -33,5 +33,5 @@ export function readCheckedFile<S extends z.ZodType>(
     if (problems.length < MOST_PROBLEMS)
       problems.push(...problemsOf(yaml, issue, MOST_PROBLEMS - problems.length, schema));
   }
-  throw problemsError(path, problems, then);
+  throw problemsError(path, eachOnce(problems), then);
 }

@@ -1,7 +1,7 @@
 /** A configuration file, read and checked by the schema: everything that is wrong with it at once. */
 import { MrmTraceError } from "../errors.ts";
 import { type Config, configSchema } from "./experiment-schema.ts";
-import { type ConfigProblem, problemAt, problemsOf, valueAt } from "./problem.ts";
+import { type ConfigProblem, eachOnce, problemAt, problemsOf, valueAt } from "./problem.ts";
 import { MEANINGLESS } from "./python-keys.ts";
 import { keysOf } from "./schema-keys.ts";
 import { parseYaml, readYamlText, type YamlFile } from "./yaml-text.ts";
@@ -45,9 +45,9 @@ function prepared(value: unknown): unknown {
   return sections;
 }
 
-/** Problems in the order of the file. */
+/** Problems in the order of the file, each once. */
 export function inOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
-  return [...problems].sort((a, b) => a.line - b.line || a.column - b.column);
+  return eachOnce(problems).sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
 const same = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);

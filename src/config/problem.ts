@@ -157,6 +157,13 @@ export function problemsOf(
   return [problemAt(file, issue.path, message, { hint: described === null ? null : `it is: ${described}` })];
 }
 
+/** The problems, each once: two checks of one value may say the same. */
+export function eachOnce(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  const placeOf = ({ line, column, key, message }: ConfigProblem): string =>
+    JSON.stringify([line, column, key, message]);
+  return [...new Map(problems.map((problem) => [placeOf(problem), problem])).values()];
+}
+
 /** `FILE:3:5: sweep.batch_size: unknown key; did you mean batch_sizes?` */
 export function problemLine(path: string, problem: ConfigProblem): string {
   const { line, column, key, message, received, hint } = problem;

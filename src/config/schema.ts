@@ -64,7 +64,7 @@ export const runSchema = z.object({
   force: z.boolean().default(false).describe("replace a run directory that is there already"),
   run_id: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "letters, digits, dot, dash and underscore")
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "at most 80 letters, digits, dots, dashes and underscores expected")
     .optional()
     .describe("name of the run; default: UTC time and four hex digits")
     .register(valueHints, { hint: "NAME" }),
@@ -254,5 +254,7 @@ export function parseOptions<T extends z.ZodObject>(schema: T, given: Readonly<R
   const name = String(issue?.path[0] ?? "option");
   const shape: Record<string, z.ZodType> = schema.shape;
   const received = JSON.stringify(present[name]);
-  throw refusal(`--${name.replaceAll("_", "-")}`, received, shape[name], issue?.message ?? "not valid");
+  const isEmpty = present[name] === "" && issue?.code === "too_small";
+  const otherwise = isEmpty ? "a text that is not empty expected" : (issue?.message ?? "not valid");
+  throw refusal(`--${name.replaceAll("_", "-")}`, received, shape[name], otherwise);
 }

@@ -50,7 +50,8 @@ export function readYamlText(path: string, { noun, hint }: Wanted = CONFIGURATIO
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const status = fstatSync(fd);
-      if (!status.isFile()) throw new Error("not a regular file, as a pipe is none: save it as a file first");
+      if (status.isDirectory()) throw new Error("it is a folder");
+      if (!status.isFile()) throw new Error("not a regular file but a pipe or a device: save it as a file first");
       if (status.size > MOST_BYTES) throw new Error(`larger than ${MOST_BYTES} bytes: ${status.size}`);
       bytes = readFileSync(fd);
     } finally {

@@ -61,9 +61,15 @@ describe("a file that is no configuration is refused as usage", () => {
   test("not there, or a folder", () => {
     const place = join(folder, "folder");
     mkdirSync(place);
-    expect(refusalOfPath(place).message).toContain("not a regular file");
+    expect(refusalOfPath(place).message).toContain("cannot be read as a configuration: it is a folder");
+    expect(refusalOfPath("/dev/null").message).toContain("not a regular file but a pipe or a device");
     expect(refusalOfPath(join(folder, "none.yaml")).message).toContain("no such file or directory");
   });
+});
+
+test("a value that two checks refuse is one problem", () => {
+  const { problems } = check("demo: {tokens: 1e99}\n");
+  expect(problems).toEqual([expect.stringContaining("demo.tokens: a whole number from 1 to 1000000000 expected")]);
 });
 
 describe("a hostile file ends soon, with one problem", () => {

@@ -159,8 +159,10 @@ describe("a file that describes a world", () => {
     expect(refusal(bomb.join("\n")).message).toContain("more than 100 aliases");
     expect(refusal(`strata: ${"[".repeat(50_000)}`).code).toBe("usage");
     expect(refusal("x".repeat(2 ** 20 + 1)).message).toContain("larger than");
-    expect(() => readWorldFile(folder)).toThrow(/cannot be read as a described world: not a regular file/);
-    expect(() => readWorldFile("/dev/null")).toThrow(/not a regular file, as a pipe is none: save it as a file first/);
+    expect(() => readWorldFile(folder)).toThrow(/cannot be read as a described world: it is a folder/);
+    expect(() => readWorldFile("/dev/null")).toThrow(
+      /not a regular file but a pipe or a device: save it as a file first/,
+    );
     expect(() => readWorldFile("-")).toThrow(/standard input is not read: save it as a file first/);
     expect(() => readWorldFile(join(folder, "none.yaml"))).toThrow(/no such file or directory/);
   });
