@@ -152,6 +152,8 @@ function answerLines(
   const experts = expertsText(report);
   const activations = activationsText(report);
   const traced = [targetText(report), peakText(report)].filter((text) => text !== null).join(", ");
+  // Half a figure would be read as another: the peak is whole or in the table alone.
+  const process = entry("process", traced, width);
   const failure = failureText(report);
   const head: Line[] = [
     ...(failure === null ? [] : [[{ text: failure, ink: "bad" } as const]]),
@@ -160,7 +162,7 @@ function answerLines(
       { text: `  ${[parametersText(report), report.run_id].filter((text) => text !== null).join("  ")}`, ink: "dim" },
     ],
     ...(engine === null ? [] : fewLines("engine", engine, width, most)),
-    ...oneLine("process", traced, width),
+    ...(process.length <= most ? process : oneLine("process", targetText(report), width)),
     ...(tokens === null ? [] : fewLines("tokens", tokens, width, most)),
     ...(requests === null ? [] : oneLine("requests", requests, width)),
     ...(counts === null ? [] : fewLines("server", counts, width, most)),

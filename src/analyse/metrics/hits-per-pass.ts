@@ -4,6 +4,7 @@ import { effectiveSize } from "../../statistics/clopper-pearson.ts";
 import { interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { withUnseen } from "../../statistics/unseen-room.ts";
+import { formatNs } from "../../units.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { armingEcho, withEcho } from "../watched/arming-echo.ts";
@@ -90,7 +91,7 @@ function figures(group: Group): Figure[] {
       n,
       coverage: uniform.exposures.length > 0 ? n / uniform.exposures.length : null,
       grain_bytes: 8,
-      method: `accesses over passes in whole steps, or in a common window, each by the bytes that it stands for; BCa over addresses; passes merged below ${gap_ns} ns`,
+      method: `accesses over passes in whole steps, or in a common window, each by the bytes that it stands for; BCa over addresses; passes merged below ${formatNs(gap_ns)}`,
       bound: bounded,
       ...(few !== null
         ? { why: few }

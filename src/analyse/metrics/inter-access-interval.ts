@@ -8,6 +8,7 @@ import {
   type RecurrentSample,
   type UnitTimes,
 } from "../../statistics/recurrent-survival.ts";
+import { formatNs } from "../../units.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
@@ -179,7 +180,7 @@ function watchFigures(group: Group): Figure[] {
     coverage: sample.coverage,
     grain_bytes: 8,
     fewest_for_hi: fewest,
-    method: `KM of the passes in a common window, each by the bytes that it stands for; interval by the share up to each time, addresses resampled; passes merged below ${group.gap_ns} ns`,
+    method: `KM of the passes in a common window, each by the bytes that it stands for; interval by the share up to each time, addresses resampled; passes merged below ${formatNs(group.gap_ns)}`,
     ...(why !== null ? { why } : isLoud(echo) ? { why: echoReason(echo) } : {}),
     ...(sample.n === 0 && uniform.exposures.length > 0 ? { why: noneReason(uniform) } : {}),
   }));

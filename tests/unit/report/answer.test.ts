@@ -53,6 +53,16 @@ describe("the answer of a run", () => {
     expect(renderAnswer(report, plain(80))).not.toContain("no writes");
   });
 
+  test("has the peak of the process whole, or not at all, in a pipe too", () => {
+    const report = demoReport();
+    const target = { ...report.target, pids: Array.from({ length: 120 }, (_, i) => i + 1), signal: "SIGTERM" };
+    for (const width of [80, 100]) {
+      const text = renderAnswer({ ...report, target }, plain(width)).replaceAll(/\n +/g, " ");
+      const said = text.match(/^process .*$/m)?.[0] ?? "";
+      expect([width, said]).toEqual([width, expect.stringMatching(/ended by SIGTERM(?:, peak RSS [\d.]+ \w+)?$/)]);
+    }
+  });
+
   test("names no page that could not be written", () => {
     const report = demoReport();
     const warnings = ["a", "b", "c", "report.html was not written: no space left on device"];
