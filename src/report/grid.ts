@@ -42,8 +42,11 @@ export function grid(
   rule: string,
   corner = "",
 ): Line[] {
-  const labelWidth = Math.max(...rows.map((row) => (row.heading ? 0 : widthOf(row.label))), widthOf(corner));
+  const widestLabel = Math.max(...rows.map((row) => (row.heading ? 0 : widthOf(row.label))), widthOf(corner));
   const widths = columns.map((name, i) => Math.max(widthOf(name), ...rows.map((row) => lineWidth(row.cells[i] ?? []))));
+  // A name is no use whose figure was cut: it then stands above its cells.
+  const isBeside = widestLabel + GAP + Math.max(0, ...widths) <= width;
+  const labelWidth = isBeside ? widestLabel : 0;
   const out: Line[] = [];
   for (const band of bandsOf(widths, width - labelWidth)) {
     if (out.length > 0) out.push([]);
@@ -57,12 +60,17 @@ export function grid(
       });
       return line;
     };
-    out.push(across([{ text: corner, ink: "dim" }], (column) => [{ text: columns[column] ?? "", ink: "bold" }]));
+    if (!isBeside && corner !== "") out.push([{ text: corner, ink: "dim" }]);
+    out.push(
+      across(isBeside ? [{ text: corner, ink: "dim" }] : [], (column) => [
+        { text: columns[column] ?? "", ink: "bold" },
+      ]),
+    );
     out.push([{ text: rule.repeat(Math.min(used, width)), ink: "dim" }]);
     for (const row of rows) {
-      out.push(
-        row.heading ? [{ text: row.label, ink: "bold" }] : across([{ text: row.label }], (i) => row.cells[i] ?? []),
-      );
+      const label: Line = [{ text: row.label, ink: row.heading ? "bold" : "plain" }];
+      if (row.heading || !isBeside) out.push(label);
+      if (!row.heading) out.push(across(isBeside ? label : [], (i) => row.cells[i] ?? []));
     }
   }
   return out;
