@@ -18,7 +18,6 @@ const schema = z.object({
     .optional()
     .describe("write JUnit XML to this file too")
     .register(valueHints, { hint: "FILE" }),
-  force: z.boolean().default(false).describe("replace the file of --junit that is there already"),
   github: z.boolean().default(false).describe("print annotations for GitHub's runner in place of the table"),
   ...runSchema.pick({ json: true, quiet: true, color: true, debug: true }).shape,
 });
@@ -31,7 +30,7 @@ export const checkCommand = defineCommand({
   },
   async run({ args }) {
     const options = parseOptions(schema, givenOptions(schema, args));
-    const { against, junit, force, github, json, quiet, color } = options;
+    const { against, junit, github, json, quiet, color } = options;
     if (against === undefined) {
       throw new MrmTraceError("usage", "no budget was named", "name it: mrm-trace check RUN_DIR --against budget.yaml");
     }
@@ -44,7 +43,8 @@ export const checkCommand = defineCommand({
     const check = checkRun(savedReport(args.run_dir), budget, against);
     if (junit !== undefined) {
       const { junitXml } = await import("../../budget/junit.ts");
-      writeResult(junit, junitXml(check), "--junit", force);
+      // Servers that build software name the same file each time, as with other programs that write JUnit's XML.
+      writeResult(junit, junitXml(check), "--junit", true);
     }
     const { renderCheck } = await import("../../budget/table.ts");
     const { annotations } = await import("../../budget/annotations.ts");
