@@ -24,6 +24,7 @@ const library = dlopen("libc.so.6", {
   close: { args: [i32], returns: i32 },
   read: { args: [i32, pointer, u64], returns: i64 },
   clock_gettime: { args: [i32, pointer], returns: i32 },
+  clock_getres: { args: [i32, pointer], returns: i32 },
   process_vm_readv: { args: [i32, pointer, u64, pointer, u64, u64], returns: i64 },
   sched_getaffinity: { args: [i32, u64, pointer], returns: i32 },
   sched_getscheduler: { args: [i32], returns: i32 },
@@ -100,6 +101,14 @@ export function realtimeNs(): bigint {
 /** CPU time of this thread in ns, kernel work on its behalf included. */
 export function threadCpuNs(): number {
   libc.clock_gettime(CLOCK_THREAD_CPUTIME_ID, timespecAt);
+  return Number(timespec[0] ?? 0n) * 1e9 + Number(timespec[1] ?? 0n);
+}
+
+const CLOCK_MONOTONIC_COARSE = 6;
+
+/** Time between two ticks of the kernel, in ns: the step of its coarse clock (kernel/time/posix-timers.c). */
+export function tickNs(): number {
+  libc.clock_getres(CLOCK_MONOTONIC_COARSE, timespecAt);
   return Number(timespec[0] ?? 0n) * 1e9 + Number(timespec[1] ?? 0n);
 }
 

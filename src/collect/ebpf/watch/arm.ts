@@ -37,9 +37,11 @@ export type ArmResult =
   | { readonly ok: false; readonly errno: number; readonly retries: number };
 
 const ENOSPC = 28;
+const MS_NS = 1e6;
 /** A register that was just closed may be counted as taken for a moment. */
 const RETRY_PAUSE_MS = 0.2;
 const RETRY_LIMIT = 50;
+/** Nobody writes to it: who waits for it rests. */
 const pauseWord = new Int32Array(new SharedArrayBuffer(4));
 
 /** Registers that a mode takes on each CPU: role and kind, in the order in which they must open. */
@@ -60,10 +62,20 @@ export function registersOf(mode: WatchMode): readonly { role: number; kind: num
 /**
  * Arms `spec` on `cpus`: opens every register disabled, links the program, lets them go, then begins the exposure.
  * Registers switch on one by one, so the traps before the last are charged to the budget and not recorded.
+ * The kernel takes a register of a CPU, and gives it back, under a lock that waits for RCU, whose grace periods end at ticks
+ * (bp_constraints_lock, kernel/events/hw_breakpoint.c): let go at once, watches would begin at ticks alone, and always at the
+ * same moments of a program that works in steps of so many ticks.
  * Never re-uses an open event: one that stopped itself cannot be started again (seen on Linux 6.18).
+ * @param rest_ns from the last register taken until they are let go: of a tick's time at random
  * @throws MrmTraceError environment when the kernel refuses for another reason than taken registers
  */
-export function armWatch(programFd: number, slots: SharedSlots, spec: WatchSpec, cpus: readonly number[]): ArmResult {
+export function armWatch(
+  programFd: number,
+  slots: SharedSlots,
+  spec: WatchSpec,
+  cpus: readonly number[],
+  rest_ns: number,
+): ArmResult {
   using opened = new DisposableStack();
   const events: Fd[] = [];
   const fds: Fd[] = [];
@@ -82,6 +94,7 @@ export function armWatch(programFd: number, slots: SharedSlots, spec: WatchSpec,
       fds.push(opened.use(linkPerfEvent(programFd, result.event, cookieOf(spec.generation, spec.slot, role))));
     }
   }
+  if (rest_ns > 0) Atomics.wait(pauseWord, 0, 0, rest_ns / MS_NS);
   for (const event of events) refreshWatchpoint(event, spec.refreshCount);
   slots.arm(spec.slot);
   const beginNs = monotonicNs();

@@ -50,7 +50,7 @@ function specOn(code: MachineCode, generation: number, trapLimit: number, refres
 
 /** Whether a register that was let go for one trap stops although its program did not let that trap through. */
 function stopsAtEveryTrap(place: CalibrationPlace, code: MachineCode): boolean {
-  const result = armWatch(place.programFd, place.slots, specOn(code, place.nextGeneration(), 8, 1), place.cpus);
+  const result = armWatch(place.programFd, place.slots, specOn(code, place.nextGeneration(), 8, 1), place.cpus, 0);
   if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
   code.touch(4);
   result.watch.disarm();
@@ -61,7 +61,7 @@ function stopsAtEveryTrap(place: CalibrationPlace, code: MachineCode): boolean {
 function measureTrap(place: CalibrationPlace, code: MachineCode, countsEveryTrap: boolean): number {
   const traps = BLOCKS * TRAPS_PER_BLOCK;
   const spec = specOn(code, place.nextGeneration(), traps + 1, countsEveryTrap ? traps + 1 : 1);
-  const result = armWatch(place.programFd, place.slots, spec, place.cpus);
+  const result = armWatch(place.programFd, place.slots, spec, place.cpus, 0);
   if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
   const blocks: number[] = [];
   for (let block = 0; block < BLOCKS; block++) {
@@ -91,7 +91,7 @@ function rateDuring(spinner: Spinner, work: () => void): { rate: number; elapsed
 function measureRetarget(place: CalibrationPlace, code: MachineCode): number {
   const retargets = () => {
     for (let i = 0; i < RETARGETS_PER_BLOCK; i++) {
-      const result = armWatch(place.programFd, place.slots, specOn(code, place.nextGeneration(), 1, 1), place.cpus);
+      const result = armWatch(place.programFd, place.slots, specOn(code, place.nextGeneration(), 1, 1), place.cpus, 0);
       if (result.ok) result.watch.disarm();
     }
   };

@@ -2,7 +2,7 @@
 import { type CodeMap, createCodeMap } from "../../../code/code-bytes.ts";
 import { type AccessDecoder, createAccessDecoder } from "../../../code/trap-operation.ts";
 import { onlineCpus } from "../../../kernel/cpus.ts";
-import { monotonicNs } from "../../../kernel/libc.ts";
+import { monotonicNs, tickNs } from "../../../kernel/libc.ts";
 import type { Looks } from "../../../kernel/looks.ts";
 import type { LedgerPlace, LedgerRow } from "../../../schema/ledger.ts";
 import { type ArmResult, armWatch, type WatchSpec } from "./arm.ts";
@@ -76,13 +76,14 @@ export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMach
   const code = opening.use(createCodeMap(() => Number(monotonicNs()), wishes.looks?.kind("looks at maps")));
   const { slots } = program;
   const owned = opening.move();
+  const tick_ns = tickNs();
   return {
     cpus,
     calibration,
     registers,
     nowNs: monotonicNs,
     nextGeneration: program.nextGeneration,
-    arm: (spec) => armWatch(program.fd, slots, spec, cpus),
+    arm: (spec) => armWatch(program.fd, slots, spec, cpus, tick_ns * Math.random()),
     state: slots.state,
     takeTraps: slots.takeTraps,
     drain: program.drain,

@@ -85,7 +85,7 @@ export async function openBench(reuse: Readonly<Record<string, number>> = {}): P
       generation += 1;
       const spec = { slot: 3, generation, pid, addr, sizeBytes: 8, mode, trapLimit, refreshCount: 1 };
       code.learn(pid);
-      const result = armWatch(object.program("watch_trap").fd, slots, spec, onlineCpus());
+      const result = armWatch(object.program("watch_trap").fd, slots, spec, onlineCpus(), 0);
       if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
       let endNs: bigint;
       try {

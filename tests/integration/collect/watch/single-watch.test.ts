@@ -164,7 +164,7 @@ describe("registers", () => {
       expect(probeRegisters(CPUS, 4).perCpu.get(cpu)).toBe(3 - i);
     }
     const spec = { slot: 5, generation: 9999, pid: 1, addr: 0x1000n, sizeBytes: 8, mode: "rw" as const };
-    const result = armWatch(-1, bench.slots, { ...spec, trapLimit: 8, refreshCount: 1 }, CPUS);
+    const result = armWatch(-1, bench.slots, { ...spec, trapLimit: 8, refreshCount: 1 }, CPUS, 0);
     expect(result).toEqual({ ok: false, errno: 28, retries: 50 });
     held.dispose();
     expect(probeRegisters(CPUS, 4).count).toBe(4);
