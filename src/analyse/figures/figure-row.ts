@@ -111,19 +111,19 @@ function withinRange({ value: estimated, lo, hi }: Figure["estimate"], unit: str
   return { estimate, impossible: isOutside ? value : null };
 }
 
-/** A bound whose ends are the least and the most that there can be tells nothing. */
-function unlessEmpty(judged: Verdict, { lo, hi }: Figure["estimate"], unit: string): Verdict {
+/** A lower end of nothing, and no upper one, tells nothing. */
+function unlessEmpty(judged: Verdict, { lo, hi }: Figure["estimate"]): Verdict {
   if (judged.status !== "bound") return judged;
+  const isOpen = !judged.keep.hi || hi === null;
   const isLeast = !judged.keep.lo || lo === null || lo <= 0;
-  const isMost = !judged.keep.hi || hi === null || (unit === "ratio" && hi >= 1);
-  return isLeast && isMost ? { ...judged, status: "insufficient", keep: NOTHING } : judged;
+  return isOpen && isLeast ? { ...judged, status: "insufficient", keep: NOTHING } : judged;
 }
 
 /** The row of a figure. Missing segments of its source, loss above 1 %, n below 30 or more than half censored take its value away. */
 export function rowOf(group: Group, figure: Figure, unit: string): MetricRow {
   const loss = lossUnder(group, figure);
   const { estimate, impossible } = withinRange(figure.estimate, unit);
-  const judged = unlessEmpty(judge({ ...figure, estimate }, tooLossy(loss)), estimate, unit);
+  const judged = unlessEmpty(judge({ ...figure, estimate }, tooLossy(loss)), estimate);
   const { status, why, keep } =
     impossible === null || judged.status === "not_identifiable"
       ? judged

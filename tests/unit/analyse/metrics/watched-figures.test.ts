@@ -208,7 +208,7 @@ describe("what is held back", () => {
     ]);
   });
 
-  test("a bound of which the ends are the least and the most that there can be is none", () => {
+  test("a lower end of nothing without an upper one is no bound", () => {
     const watches = Array.from({ length: 40 }, () =>
       watch([
         [40 * MS, "load"],
