@@ -219,7 +219,7 @@ describe("compare of arms", () => {
         seed: 1,
       });
       const serve = server.command(model, "{port}", 512, { slots: 2 });
-      const args = ["compare", "--arms", "off,attached-idle", "--repeats", "2", "--serve", "500ms", "--clients", "2"];
+      const args = ["compare", "--arms", "off,attached-idle", "--repeats", "2", "--serve", "1s", "--clients", "2"];
       const own = ["--request-tokens", "32", "--json", "--quiet", "--output", output];
       const ended = await runCli([...args, ...own, "--", ...serve], { env: server.env });
       expect(ended.stderr).toBe("");
@@ -269,7 +269,7 @@ describe("compare of arms", () => {
           expect(request.kv_bytes).toBe(KV_ROW_BYTES * ((request.prompt_tokens ?? 0) + 31));
         }
       }
-      expect(effect.workload.load).toEqual({ api: "llama-server", clients: 2, tokens: 32, block_ns: 500e6 });
+      expect(effect.workload.load).toEqual({ api: "llama-server", clients: 2, tokens: 32, block_ns: 1e9 });
       expect(effect.warnings.filter((text) => text.includes("the engine counts"))).toEqual([]);
       expect(idle?.events_kept).toBeGreaterThan(1000);
       expect(await goneWithin(model, 5)).toBe(true);
