@@ -59,6 +59,7 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
   const [span] = spansOf(input.steps, input.window_ns);
   if (span === undefined) return [];
   const gap = passGapNs(input.trap_cost_ns);
+  const trap = meanTrapNs(input.trap_cost_ns);
   const blocks = blockResamples(input.seed);
   const uniform = input.watches.filter(isUniform);
   const rarity = { readable: rarityOver(uniform.filter(isReadable)), storing: rarityOver(uniform) };
@@ -78,7 +79,6 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
     const readable = drawn.filter(isReadable);
     const region: RegionSet = { all: regions, rows: Uint32Array.of(row) };
     const young = youngShare(region, span, input.draw_lag_ns ?? 0);
-    const trap = meanTrapNs(input.trap_cost_ns);
     const place = { span, gap, trap, unwatched, young, lost, touched_per_s: 0, seed, strays: [], regions: region };
     const set = watchSet(readable, { ...place, rarityAt: rarity.readable }, STREAM + 2 * row);
     const group: Group = {

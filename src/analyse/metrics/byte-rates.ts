@@ -21,9 +21,10 @@ import {
   type PassKind,
   type PassRate,
   passRate,
+  seenOutside,
 } from "../watched/rate/pass-rate.ts";
 import { MOST_UNDRAWN, UNDRAWN } from "../watched/rate/undrawn-passes.ts";
-import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
+import { missedPasses } from "../watched/unwatched.ts";
 import { MOST_YOUNG, youngReason } from "../watched/young-memory.ts";
 import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
 
@@ -49,8 +50,9 @@ export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rat
     const why = `${Math.round(100 * passes.unknown)} % of the passes may have read or written`;
     return { rate: { value: null, lo: passes.rate.lo, hi: most.rate.hi }, bound: true, why };
   }
-  if (set.unwatched > MOST_UNWATCHED) {
-    return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: unwatchedReason(set.unwatched) };
+  const missed = missedPasses(set);
+  if (missed !== null) {
+    return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: missed };
   }
   if (set.young > MOST_YOUNG) {
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: youngReason(set.young) };
@@ -79,7 +81,7 @@ export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rat
   }
   if (passes.n_counted > 0 && passes.rate.value !== 0) return { rate: passes.rate, bound: false };
   if (passes.n_seen > 0) {
-    const why = `${passes.n_seen} of ${passes.n} watched addresses show one, outside the time in which passes are counted`;
+    const why = seenOutside(passes.n_seen, passes.n);
     return { rate: { ...passes.rate, value: null, lo: passes.least }, bound: true, why };
   }
   const none = kind === "write" ? noWriteReason(group) : "no read seen";

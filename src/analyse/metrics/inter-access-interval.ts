@@ -18,7 +18,7 @@ import { tooFewByTime } from "../watched/few-watches.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
 import { earliestShare, windowsByAge } from "../watched/moments-after-birth.ts";
 import { BUSIER } from "../watched/rate/busier-bytes.ts";
-import { fewCarry, isCarriedByFew, passRate } from "../watched/rate/pass-rate.ts";
+import { fewCarry, isCarriedByFew, passRate, seenOutside } from "../watched/rate/pass-rate.ts";
 import { UNDRAWN, undrawnPasses } from "../watched/rate/undrawn-passes.ts";
 import { allowingForTraps, withoutTraps } from "../watched/trap-delay.ts";
 import { missedPasses, unwatchedPasses } from "../watched/unwatched.ts";
@@ -145,7 +145,7 @@ function firstPasses(group: Group, weights: Float64Array, counted: readonly numb
 function noneReason({ exposures }: WatchSet): string {
   const seen = exposures.filter(({ passes }) => passes.count > 0).length;
   if (seen === 0) return `no access to ${exposures.length} watched addresses`;
-  return `${seen} of ${exposures.length} watched addresses show one, outside the time in which passes are counted`;
+  return seenOutside(seen, exposures.length);
 }
 
 function watchFigures(group: Group): Figure[] {
@@ -154,25 +154,17 @@ function watchFigures(group: Group): Figure[] {
   const seen = intervalsSeen(group);
   const { sample } = seen;
   const carrying = carryingUnits(sample.unit_weight);
-  const isFew = sample.n >= FEWEST && isCarriedByFew(carrying);
   const echo = armingEcho(uniform).share;
-  const missed = sample.n >= FEWEST ? missedPasses(uniform) : null;
-  const why =
-    missed !== null
-      ? missed
-      : cut > MOST_CUT
-        ? CUT
-        : isFew
-          ? fewCarry(carrying)
-          : sample.n >= FEWEST
-            ? tooFewByTime(uniform)
-            : null;
+  const isEnough = sample.n >= FEWEST;
+  const isFew = isEnough && isCarriedByFew(carrying);
+  const few = isFew ? fewCarry(carrying) : isEnough ? tooFewByTime(uniform) : null;
+  const why = (isEnough ? missedPasses(uniform) : null) ?? (cut > MOST_CUT ? CUT : few);
   const quantiles = quantilesTold(group, seen);
   return QUANTILES.map(([metric, , fewest], k) => ({
     metric,
     source: "watch",
     estimate: why === null ? timesWithEcho(quantiles[k]?.estimate ?? NOTHING, echo) : NOTHING,
-    ...(quantiles[k]?.why === undefined || sample.n < FEWEST ? {} : { why: quantiles[k].why }),
+    ...(quantiles[k]?.why === undefined || !isEnough ? {} : { why: quantiles[k].why }),
     n: sample.n,
     n_censored: sample.n_censored,
     // However many are cut short: the curve ends where too few were looked at so long.

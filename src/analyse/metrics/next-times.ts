@@ -7,7 +7,7 @@ import { armingEcho, echoReason, sinceArmingWithEcho } from "../watched/arming-e
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { nextTimes, untilLastNeed, untilNextUse } from "../watched/next-times.ts";
 import { fewCarry, isCarriedByFew } from "../watched/rate/pass-rate.ts";
-import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
+import { missedPasses } from "../watched/unwatched.ts";
 import { unknownShare } from "../watched/write-epoch.ts";
 import { MOST_YOUNG, youngReason } from "../watched/young-memory.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
@@ -30,9 +30,8 @@ interface NextMetric {
 }
 
 /** Why moments are missing that no watch can stand for; null where none are. */
-function missingMoments({ unwatched, young }: Group["uniform"]): string | null {
-  if (unwatched > MOST_UNWATCHED) return unwatchedReason(unwatched);
-  return young > MOST_YOUNG ? youngReason(young) : null;
+function missingMoments(set: Group["uniform"]): string | null {
+  return missedPasses(set) ?? (set.young > MOST_YOUNG ? youngReason(set.young) : null);
 }
 
 function figures(group: Group, { name, next, quantiles, needsOps, method }: NextMetric): Figure[] {

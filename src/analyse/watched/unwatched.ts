@@ -7,14 +7,11 @@ import { coveredNs, type Span } from "../input/span.ts";
 const TIMES_USUAL = 20;
 const LEAST_NS = 100e6;
 /** Above this share a figure is held back: what went on meanwhile is anybody's guess. */
-export const MOST_UNWATCHED = 0.02;
-
-export const unwatchedReason = (share: number): string =>
-  `nothing was looked at in ${Math.round(100 * share)} % of the time`;
+const MOST_UNWATCHED = 0.02;
 
 /** Why figures over passes are held back: those of that time may be as many, and of any kind; null where it is short. */
 export const missedPasses = ({ unwatched }: { readonly unwatched: number }): string | null =>
-  unwatched > MOST_UNWATCHED ? unwatchedReason(unwatched) : null;
+  unwatched > MOST_UNWATCHED ? `nothing was looked at in ${Math.round(100 * unwatched)} % of the time` : null;
 
 /** Passes of a short such time over those that were seen, at most: twice as dense as these. */
 export const unwatchedPasses = ({ unwatched }: { readonly unwatched: number }): number => 2 * unwatched;

@@ -46,6 +46,9 @@ export const fewCarry = (n: number): string =>
     ? `${Math.round(n)} of the addresses carry most of it`
     : "no watched address shows one in the time in which passes are counted";
 
+export const seenOutside = (seen: number, n: number): string =>
+  `${seen} of ${n} watched addresses show one, outside the time in which passes are counted`;
+
 export interface PassRate {
   readonly axis: PassAxis;
   /** Mean over bytes of passes per second or token; the interval is that of addresses. */
