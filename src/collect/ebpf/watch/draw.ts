@@ -1,8 +1,8 @@
-/** Draws the bytes of the next watch: equal turns over strata, and every word of a stratum equally likely. */
+/** Draws the bytes of the next watch: turns over strata, and every word of a stratum equally likely. */
 import type { RegionType } from "../../../schema/words.ts";
 import type { Random } from "../../../statistics/prng.ts";
 import type { ResidentWords } from "./frame/resident-words.ts";
-import { turnsOf } from "./stratum.ts";
+import { type Drawable, sharesOfStrata } from "./stratum-turns.ts";
 
 /** A live region that may be watched; regions of one stratum should not overlap. */
 export interface DrawRegion {
@@ -159,18 +159,18 @@ export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS
   function learn(regions: readonly DrawRegion[]): void {
     lastRegions = regions;
     frames = new Map();
-    shares = new Map();
+    const strata = new Map<string, Drawable>();
     for (const [stratum, members] of Map.groupBy(regions, (region) => region.stratum)) {
       const frame = frameOf(members);
       if (frame.bytes === 0) continue;
       frames.set(stratum, frame);
-      shares.set(stratum, members[0]?.turns ?? turnsOf(members[0]?.region_type ?? "unknown"));
+      const { region_type = "unknown", turns } = members[0] ?? {};
+      strata.set(stratum, { region_type, bytes: frame.bytes, turns });
     }
-    const total = [...shares.values()].reduce((sum, share) => sum + share, 0);
+    shares = sharesOfStrata(strata);
     for (const [stratum, share] of shares) {
-      shares.set(stratum, share / total);
       // A random start, so that no stratum is always the first of a run.
-      if (!credit.has(stratum)) credit.set(stratum, (random() * share) / total);
+      if (!credit.has(stratum)) credit.set(stratum, random() * share);
     }
   }
   function drawIn(stratum: string): Draw | null {

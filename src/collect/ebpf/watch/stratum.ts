@@ -31,15 +31,6 @@ export function stratumOf(facts: StratumFacts): string | null {
   }
 }
 
-const CLASSES_OF_DATA: ReadonlySet<RegionType> = new Set(["weight", "kv_cache", "activation"]);
-/** Most of the heap, stacks and libraries is not touched while a watch looks: they would mostly buy waiting time. */
-const RUNTIME_SHARE = 0.25;
-
-/** Turns that a stratum gets beside another with 1. */
-export function turnsOf(region_type: RegionType): number {
-  return CLASSES_OF_DATA.has(region_type) ? 1 : RUNTIME_SHARE;
-}
-
 const SAMPLED = "/sampled";
 
 /** The part of a stratum on which samples fell lately. */
