@@ -1,5 +1,6 @@
 /** The time after its arming in which the passes of a watch are counted: the same for a whole stratum. */
 
+import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSet } from "../input/group.ts";
 import { coveredNs } from "../input/span.ts";
@@ -14,6 +15,8 @@ export const MOST_UNSEEN = 0.001;
 export const SHORTER = 0.8;
 /** Below so many gaps between passes the ends of a window would decide what it counts. */
 const LEAST_GAPS = 4;
+/** Windows that are alike would hold as much time as all do, at least so many. */
+const FEWEST_ALIKE = 16;
 
 /** Above this share of the bytes whose passes are cut a figure is no more than a bound. */
 export const MOST_CUT = 0.01;
@@ -97,14 +100,25 @@ interface WholeWindow {
   readonly seen: number;
 }
 
+/**
+ * The longest window that enough watches hold, or most of it: where few hold far more time than all others, what these few addresses show
+ * would stand for all bytes. The longest that any has where watches are few. How long a watch looks does not depend on what it sees.
+ */
+function longestAlike({ exposures, gap_ns }: WatchSet, members: readonly number[]): number {
+  const lengths = members.map((i) => {
+    const exposure = exposures[i];
+    return exposure === undefined ? 0 : Math.max(0, exposure.window_end_ns - exposure.armed_ns - gap_ns);
+  });
+  const longest = lengths.reduce((most, length) => Math.max(most, length), 0);
+  for (let length = longest; length >= LEAST_GAPS * gap_ns; length *= SHORTER) {
+    if (carryingUnits(lengths.map((each) => Math.min(each, length))) >= FEWEST_ALIKE) return length;
+  }
+  return longest;
+}
+
 /** The longest window in which next to no pass is lost; null where there is none. */
 function longestWhole(set: WatchSet, members: readonly number[]): WholeWindow | null {
-  let longest = 0;
-  for (const i of members) {
-    const exposure = set.exposures[i];
-    if (exposure) longest = Math.max(longest, exposure.window_end_ns - exposure.armed_ns - set.gap_ns);
-  }
-  for (let length = longest; length >= LEAST_GAPS * set.gap_ns; length *= SHORTER) {
+  for (let length = longestAlike(set, members); length >= LEAST_GAPS * set.gap_ns; length *= SHORTER) {
     let unseen = 0;
     let seen = 0;
     for (const i of members) {

@@ -21,7 +21,8 @@ const MOST_UNKNOWN = 0.01;
 
 /** A metric of this kind: which times, and how its rows name the estimator. */
 export interface EpochTimes extends KvNeedTimes {
-  readonly ofWatch: (set: WatchSet, qs: readonly number[]) => TimesSeen;
+  /** @param unseen passes that no watch can see, over those that they see, at most */
+  readonly ofWatch: (set: WatchSet, qs: readonly number[], unseen: number) => TimesSeen;
   readonly ofStream: (stream: AccessStream) => BinnedTimes;
   readonly watchMethod: string;
   readonly streamMethod: string;
@@ -52,9 +53,9 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const written = set.exposures.some(({ passes }) => passes.writes.some((writes) => writes > 0));
   const unknown = epochs.needsEveryWrite ? unknownShare(set.exposures) : 0;
   const first = epochs.needsEveryWrite ? firstWriteShare(group) : 0;
-  const hidden = unknown > MOST_UNKNOWN || first > MOST_FIRST_WRITES;
+  const hidden = unknown > MOST_UNKNOWN;
   const qs = epochs.quantiles.map(([, q]) => q);
-  const seen = written ? epochs.ofWatch(set, qs) : NOTHING_SEEN;
+  const seen = written ? epochs.ofWatch(set, qs, first / (1 - first)) : NOTHING_SEEN;
   const isEnough = seen.n >= FEWEST;
   const carried = isCarriedByFew(seen.carrying, epochs.fewestCarrying) ? fewCarry(seen.carrying) : tooFewByTime(set);
   const tooFew = isEnough ? (missedPasses(set) ?? carried) : null;
@@ -62,13 +63,10 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
     const found = hidden || tooFew !== null || seen.untold !== null ? undefined : seen.estimates[k];
     const trapped = found === undefined ? null : allowingForTraps(found, seen.shortest[k] ?? NOTHING);
     const estimate = trapped?.estimate;
-    const untold = isWithoutEnds(found) && seen.undrawn > 0 ? UNDRAWN : (trapped?.why ?? null);
+    const without = first > MOST_FIRST_WRITES ? firstWritesReason(first) : UNDRAWN;
+    const untold = isWithoutEnds(found) && seen.undrawn > 0 ? without : (trapped?.why ?? null);
     const few = tooFew ?? seen.untold ?? untold;
-    const why = !hidden
-      ? few
-      : unknown > MOST_UNKNOWN
-        ? `${Math.round(100 * unknown)} % of the hits may be writes`
-        : firstWritesReason(first);
+    const why = hidden ? `${Math.round(100 * unknown)} % of the hits may be writes` : few;
     return {
       metric,
       source: "watch",

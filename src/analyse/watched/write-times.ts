@@ -119,9 +119,14 @@ export function bestEpochs(set: WatchSet): Epochs {
 
 const unitsOf = (cases: readonly { readonly unit: number }[]): Set<number> => new Set(cases.map(({ unit }) => unit));
 
-/** From a write to the last read before the next write or the free, over write passes. */
-export function retentionSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
-  const { cases, cut, undrawn } = bestEpochs(set);
+/**
+ * From a write to the last read before the next write or the free, over write passes.
+ * @param unseen write passes that no watch can see, which may be of any time, over those that they see
+ */
+export function retentionSeen(set: WatchSet, qs: readonly number[], unseen = 0): TimesSeen {
+  const epochs = bestEpochs(set);
+  const { cases, cut } = epochs;
+  const undrawn = epochs.undrawn + unseen;
   const n = unitsOf(cases).size;
   const whole = cases.filter(({ isWhole }) => isWhole);
   const weigh = (some: readonly TimedCase[]): number => some.reduce((sum, { weight }) => sum + weight, 0);

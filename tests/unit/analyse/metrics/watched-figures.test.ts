@@ -147,6 +147,13 @@ describe("bytes that come into being while the class is watched", () => {
     expect(figure("retention_p50_ns", 50, 0)).toMatchObject({ status: "insufficient", value: null });
   });
 
+  test("are kept from their first write for any time, so that there is a median as long as most writes are others", () => {
+    // 4 lives of 8000 bytes begin, beside nearly 20 writes of each: a sixth of the writes.
+    const median = figure("retention_p50_ns", 200, 0);
+    expect(median).toMatchObject({ status: "ok", value: 50 * MS, hi: 50 * MS });
+    expect(median.lo ?? 0).toBeWithin(49 * MS, 50 * MS);
+  });
+
   test("have first writes that are in no sum: above 5 % of the writes these leave bounds that hold both", () => {
     const [alone, together] = [figure("write_bytes_per_s", 1000, 0), figure("write_bytes_per_s", 50, 0)];
     expect(alone).toMatchObject({ status: "ok", why: null });

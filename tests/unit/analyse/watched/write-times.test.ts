@@ -50,6 +50,13 @@ describe("times from a write", () => {
     expect(retentionSeen(busyAndIdle(), [0.5]).estimates[0]?.value).toBeCloseTo(0.8 * MS, -2);
   });
 
+  test("that no watch can see may be of any length: the interval is as much wider, and has no end where they are most", () => {
+    const set = busyAndIdle();
+    const highest = (unseen: number): number | null | undefined => retentionSeen(set, [0.5], unseen).estimates[0]?.hi;
+    expect(highest(0.9) ?? Number.POSITIVE_INFINITY).toBeGreaterThan(highest(0) ?? Number.POSITIVE_INFINITY);
+    expect(highest(2)).toBeNull();
+  });
+
   test("until a read are those of all watches, where few with a high trap limit look back farther", () => {
     expect(agesSeen(busyAndIdle(), [0.5]).estimates[0]?.value).toBeCloseTo(0.8 * MS, -2);
   });

@@ -1,0 +1,35 @@
+import { expect, test } from "bun:test";
+import { groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
+import { countWindows } from "../../../../src/analyse/watched/count-window.ts";
+import { input, MS, region, watch } from "../sample-input.ts";
+
+/** Watches of some lengths, in turn over a second. */
+function setOf(...lengths_ms: readonly number[]): WatchSet {
+  const watches = lengths_ms.map((ms, i) => {
+    const begin_ns = ((37 * i) % (1000 - ms)) * MS;
+    const fields = { watch_id: i, addr: BigInt(4096 + 8 * i), begin_ns, end_ns: begin_ns + ms * MS };
+    return watch([[begin_ns + 5 * MS, "load"]], { ...fields, dwell_limit_ns: ms * MS });
+  });
+  const [group] = groupsOf(input({ watches, regions: [region()] }));
+  if (group === undefined) throw new Error("no group");
+  return group.uniform;
+}
+
+const shortOnes = (n: number): number[] => new Array(n).fill(50);
+const longest = (set: WatchSet): number => countWindows(set).time_ns.reduce((most, time) => Math.max(most, time), 0);
+
+test("a few watches that are far longer than all others do not hold most of the time in which passes are counted", () => {
+  const { time_ns } = countWindows(setOf(...shortOnes(100), 800, 800, 800));
+  const all = time_ns.reduce((sum, time) => sum + time, 0);
+  expect(Math.max(...time_ns)).toBeLessThan(500 * MS);
+  expect(time_ns.slice(100).reduce((sum, time) => sum + time, 0)).toBeLessThan(0.25 * all);
+});
+
+test("windows are as long as the watches where enough of these are", () => {
+  expect(longest(setOf(...new Array(20).fill(400)))).toBeGreaterThan(399 * MS);
+  expect(longest(setOf(...shortOnes(20), ...new Array(20).fill(400)))).toBeGreaterThan(399 * MS);
+});
+
+test("windows are as long as the watches where there are fewer than would be enough", () => {
+  expect(longest(setOf(50, 50, 400))).toBeGreaterThan(399 * MS);
+});
