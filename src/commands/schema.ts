@@ -104,7 +104,7 @@ function overview(): string {
 async function metricDefinitions() {
   const { METRICS } = await import("../analyse/metrics/registry.ts");
   return METRICS.flatMap(({ metrics, estimator }) =>
-    metrics.map(({ name, unit, definition }) => ({ metric: name, unit, definition, estimator })),
+    metrics.map(({ name, unit, definition }) => ({ metric: name, unit, definition, estimator: estimator.join(" ") })),
   );
 }
 

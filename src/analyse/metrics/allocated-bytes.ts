@@ -33,8 +33,10 @@ export const allocatedBytes: MetricFamily = {
       averaged_over: "nothing",
     },
   ],
-  estimator:
-    "Sweep over births and deaths of the regions. n counts regions. Allocations are swept in the order of memray's records, which is exact for each process; of several processes the highest peak and the sum of the peaks are bounds, and of a capture that was cut its peak is a lower one.",
+  estimator: [
+    "Sweep over births and deaths of the regions. n counts regions.",
+    "Allocations are swept in the order of memray's records, which is exact for each process; of several processes the highest peak and the sum of the peaks are bounds, and of a capture that was cut its peak is a lower one.",
+  ],
   sources: [
     ["region_map", "every mapping and tensor is recorded"],
     ["allocation", "memray records every allocation and every free, in their order"],

@@ -19,7 +19,7 @@ export const allocatedTotal: MetricFamily = {
       averaged_over: "nothing",
     },
   ],
-  estimator: "Counted: every allocation is in the capture. n counts allocations.",
+  estimator: ["Counted: every allocation is in the capture. n counts allocations."],
   sources: [["allocation", "memray records every allocation"]],
   not_by_sampling: null,
   suppressed: "An aggregated capture.",

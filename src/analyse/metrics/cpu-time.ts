@@ -65,8 +65,11 @@ export const cpuTime: MetricFamily = {
       averaged_over: "tokens",
     },
   ],
-  estimator:
-    "Growth of the counters between the readings of /proc, 100 ms apart. Growth between two readings on both sides of an end of the span is shared out by time for the value, and counted not at all and in full for the ends. What a process did after its last reading is not in it.",
+  estimator: [
+    "Growth of the counters between the readings of /proc, 100 ms apart.",
+    "Growth between two readings on both sides of an end of the span is shared out by time for the value, and counted not at all and in full for the ends.",
+    "What a process did after its last reading is not in it.",
+  ],
   sources: [[PROCESS, "/proc/PID/stat of every traced process"]],
   not_by_sampling: null,
   suppressed: "No reading in the span.",

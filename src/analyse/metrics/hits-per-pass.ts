@@ -112,8 +112,11 @@ export const hitsPerPass: MetricFamily = {
       averaged_over: "passes",
     },
   ],
-  estimator:
-    "Accesses of passes over those passes, as they are counted for rates: of whole steps where steps are known, or of those that begin in a window after the arming; each address weighted by the bytes that it stands for. Where last traps would cut more than 1 % of the passes of whole steps, in the shorter windows. The interval allows for as many accesses as the lowest trap limit, or for one, in as many of the passes as may be unlike those that were seen.",
+  estimator: [
+    "Accesses of passes over those passes, as they are counted for rates: of whole steps where steps are known, or of those that begin in a window after the arming; each address weighted by the bytes that it stands for.",
+    "Where last traps would cut more than 1 % of the passes of whole steps, in the shorter windows.",
+    "The interval allows for as many accesses as the lowest trap limit, or for one, in as many of the passes as may be unlike those that were seen.",
+  ],
   sources: [["watch", "every access to the watched bytes is seen"]],
   not_by_sampling: "a sample does not know the pass that it belongs to",
   suppressed:

@@ -61,8 +61,12 @@ export const lifetime: MetricFamily = {
     formula: `Q_${100 * q} of death - birth, over regions, each as often as it has bytes`,
     averaged_over: "bytes",
   })),
-  estimator:
-    "Product-limit curve weighted by bytes. A region alive at the end, or born before we looked, lived at least as long as was seen: right-censored. n counts regions. The interval has at its lower end every open life as long as was seen, at its upper end without an end: the quantile of the whole lives lies within it, whatever happens. Of allocations, the value is that curve too, with every birth and death in the middle of the time in which it was (about 10 ms); the interval has at its lower end every time at its shortest, at its upper end every time at its longest and what was alive at the end without an end, in bins of 0.5 %: the quantile of the whole run lies within it, whatever happened.",
+  estimator: [
+    "Product-limit curve weighted by bytes.",
+    "A region alive at the end, or born before we looked, lived at least as long as was seen: right-censored. n counts regions.",
+    "The interval has at its lower end every open life as long as was seen, at its upper end without an end: the quantile of the whole lives lies within it, whatever happens.",
+    "Of allocations, the value is that curve too, with every birth and death in the middle of the time in which it was (about 10 ms); the interval has at its lower end every time at its shortest, at its upper end every time at its longest and what was alive at the end without an end, in bins of 0.5 %: the quantile of the whole run lies within it, whatever happened.",
+  ],
   sources: [
     ["region_map", "every birth and death is recorded"],
     ["allocation", "memray records every birth and death; their times lie between two of its memory records"],

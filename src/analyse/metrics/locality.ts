@@ -49,7 +49,7 @@ export const locality: MetricFamily = {
       averaged_over: "pairs of accesses",
     },
   ],
-  estimator: "Pairs of successive accesses; only a source that sees every access has them.",
+  estimator: ["Pairs of successive accesses; only a source that sees every access has them."],
   sources: [[IMPORT, "traces that hold every access"]],
   not_by_sampling: "the sample before a sample is not the access before it",
   suppressed: "n < 30 pairs.",

@@ -60,7 +60,8 @@ export interface MetricWords {
 /** Metrics that one calculation gives. */
 export interface MetricFamily {
   readonly metrics: readonly MetricWords[];
-  readonly estimator: string;
+  /** One thing each, in order. */
+  readonly estimator: readonly string[];
   /** Source and how it identifies the metric, best first: that order decides which figure is printed. */
   readonly sources: readonly (readonly [source: string, how: string])[];
   /** Why sampled sources (pebs, ibs, clock) cannot tell; null where they can. */

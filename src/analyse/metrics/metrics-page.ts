@@ -56,7 +56,7 @@ export function metricsPage(): string {
     for (const { name, unit, definition, formula, averaged_over } of family.metrics) {
       out.push(`| ${name} | ${unit} | ${definition} | ${formula} | ${averaged_over} |`);
     }
-    out.push("", `- Estimator: ${family.estimator}`);
+    out.push("", "- Estimator:", ...family.estimator.map((point) => `  - ${point}`));
     for (const [source, how] of family.sources) out.push(`- Identified by \`${source}\`: ${how}.`);
     if (family.not_by_sampling !== null) {
       out.push(`- Not by sampled sources (\`pebs\`, \`ibs\`, \`clock\`): ${family.not_by_sampling}.`);

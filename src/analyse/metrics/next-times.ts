@@ -82,8 +82,14 @@ export const nextUse: MetricFamily = {
     formula: `Q_${100 * q} of t(next pass over b after t) - t, over all b and all moments t in S while b lives`,
     averaged_over: "bytes and moments",
   })),
-  estimator:
-    "A watch is an address picked at random, armed at a moment picked at random: it counts once, by the bytes that it stands for, with the time from one pass gap after its arming to the begin of the next pass. Of memory that no engine names only what is in memory is drawn: pages that were not touched yet, or that the program gave back, count for nothing. Right-censored where the watch ends before: that times are not known whose watch was too short, those like them tell (inverse probability of censoring). Where bytes are freed, or the span ends, and no pass came, the time is longer than any. Where windows begin with fewer passes than they go on with, in part from two standard errors on, the program stood still after armings, and a time from there is longer by that: the lower end allows for twice as much, and above a fifth of the time there is an upper bound only. Interval by the share up to each time, addresses resampled.",
+  estimator: [
+    "A watch is an address picked at random, armed at a moment picked at random: it counts once, by the bytes that it stands for, with the time from one pass gap after its arming to the begin of the next pass.",
+    "Of memory that no engine names only what is in memory is drawn: pages that were not touched yet, or that the program gave back, count for nothing.",
+    "Right-censored where the watch ends before: that times are not known whose watch was too short, those like them tell (inverse probability of censoring).",
+    "Where bytes are freed, or the span ends, and no pass came, the time is longer than any.",
+    "Where windows begin with fewer passes than they go on with, in part from two standard errors on, the program stood still after armings, and a time from there is longer by that: the lower end allows for twice as much, and above a fifth of the time there is an upper bound only.",
+    "Interval by the share up to each time, addresses resampled.",
+  ],
   sources: [["watch", "uniform draws of addresses at random times"]],
   not_by_sampling: "the next sample of an address is not the next access to it",
   suppressed: SUPPRESSED,
@@ -108,8 +114,14 @@ export const stillNeeded: MetricFamily = {
     formula: `Q_${100 * q} of max(0, t(last read of b before the next write or free of b after t) - t), over all b and all moments t in S while b lives`,
     averaged_over: "bytes and moments",
   })),
-  estimator:
-    "Each watch counts once, as for `next_use`, with the time from its arming to the last read before the next write or the free. That a read was the last is known when that write or free is seen. Lower ends take the others as needed no longer than was seen, upper ends as long as those like them (inverse probability of censoring). What is not written any more by the end of the span counts as longer than any. What a program stands still after armings widens the lower end as that of `next_use`. A value only where next to all of the times are known or stood for.",
+  estimator: [
+    "Each watch counts once, as for `next_use`, with the time from its arming to the last read before the next write or the free.",
+    "That a read was the last is known when that write or free is seen.",
+    "Lower ends take the others as needed no longer than was seen, upper ends as long as those like them (inverse probability of censoring).",
+    "What is not written any more by the end of the span counts as longer than any.",
+    "What a program stands still after armings widens the lower end as that of `next_use`.",
+    "A value only where next to all of the times are known or stood for.",
+  ],
   sources: [["watch", "uniform draws of addresses at random times; reads, writes and the free of their bytes"]],
   not_by_sampling: "a sampled last read is earlier than the last read",
   suppressed: SUPPRESSED,

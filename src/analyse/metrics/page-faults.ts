@@ -102,8 +102,9 @@ export const pageFaults: MetricFamily = {
       averaged_over: "tokens",
     },
   ],
-  estimator:
+  estimator: [
     "Every fault is a row of the fault stream, and its address and time say of which region it is; what lies in no region that is known is unknown. /proc counts the faults of the traced processes as a whole, and also those that a call takes for a whole range at once, as mmap with MAP_POPULATE does: they are no exceptions of the program and have no row.",
+  ],
   sources: [
     [FAULT, "every page fault of the traced processes is recorded, with its address"],
     [PROCESS, "/proc/PID/stat counts the faults of every traced process"],

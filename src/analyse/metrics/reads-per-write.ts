@@ -141,8 +141,11 @@ export const readsPerWrite: MetricFamily = {
       averaged_over: "bytes written in rows",
     },
   ],
-  estimator:
-    "Ratio of two sums, each weighted by the design, with BCa over addresses, and room for a share of the writes that is read once more or once less than where all were alike; strata of which no watch saw a read, or a write, are allowed for as the rates do. KV rows by steps: steps that needed them after the write, over rows (each copy of one that moves), with BCa over sequences; bounds from below where batches came before it was known what their context held. Traces of every access: ratio of loads and stores, weighted by period.",
+  estimator: [
+    "Ratio of two sums, each weighted by the design, with BCa over addresses, and room for a share of the writes that is read once more or once less than where all were alike; strata of which no watch saw a read, or a write, are allowed for as the rates do.",
+    "KV rows by steps: steps that needed them after the write, over rows (each copy of one that moves), with BCa over sequences; bounds from below where batches came before it was known what their context held.",
+    "Traces of every access: ratio of loads and stores, weighted by period.",
+  ],
   sources: [
     ["watch", "loads and stores of the same addresses"],
     ["step", "KV rows: one write, then a need of each step with their sequence, which bounds the reads from below"],

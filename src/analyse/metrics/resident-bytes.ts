@@ -72,8 +72,14 @@ export const residentBytes: MetricFamily = {
       averaged_over: "nothing",
     },
   ],
-  estimator:
-    "What the look that found most of the class found, at about one a second and fewer in a long run; n counts looks. It is no sample: a look asks for every page of every mapping of the traced processes, and a page is resident where the page table of the process has it, as for its resident set. A page of a file counts where the process has touched it, also where other processes share it, and not where the page cache alone has it; in two of them it counts twice, as in two mappings of one process, but that a class has no more than it has mapped, where a tensor of a file that is mapped twice counts once; swapped pages and the page of zeros do not count. A tensor has of a page the bytes that it shares with it. Between two looks there may have been more: the upper end of the interval holds at any moment, no more than the class has mapped at one and no more than the traced processes have resident at one (`rss_peak_bytes`). Without a look, that upper end is all there is, and n counts regions.",
+  estimator: [
+    "What the look that found most of the class found, at about one a second and fewer in a long run; n counts looks.",
+    "It is no sample: a look asks for every page of every mapping of the traced processes, and a page is resident where the page table of the process has it, as for its resident set.",
+    "A page of a file counts where the process has touched it, also where other processes share it, and not where the page cache alone has it; in two of them it counts twice, as in two mappings of one process, but that a class has no more than it has mapped, where a tensor of a file that is mapped twice counts once; swapped pages and the page of zeros do not count.",
+    "A tensor has of a page the bytes that it shares with it.",
+    "Between two looks there may have been more: the upper end of the interval holds at any moment, no more than the class has mapped at one and no more than the traced processes have resident at one (`rss_peak_bytes`).",
+    "Without a look, that upper end is all there is, and n counts regions.",
+  ],
   sources: [
     ["residency", "/proc/PID/pagemap tells which pages of each mapping are in memory"],
     ["region_map", "every mapping is recorded, and /proc tells what the traced processes have resident"],

@@ -91,8 +91,12 @@ export const residentMemory: MetricFamily = {
       averaged_over: "nothing",
     },
   ],
-  estimator:
-    "Read from /proc every 100 ms, the proportional set every 5 s at most. The peak is exact where the kernel's high-water mark of one process rose between two readings inside the span; else it lies between what was read and that mark. Of several processes the sum of the marks is only an upper end. Where nobody read /proc, as in an imported capture of memray, the most that memray read of one process, every 10 ms, is a lower end of the peak of the whole run.",
+  estimator: [
+    "Read from /proc every 100 ms, the proportional set every 5 s at most.",
+    "The peak is exact where the kernel's high-water mark of one process rose between two readings inside the span; else it lies between what was read and that mark.",
+    "Of several processes the sum of the marks is only an upper end.",
+    "Where nobody read /proc, as in an imported capture of memray, the most that memray read of one process, every 10 ms, is a lower end of the peak of the whole run.",
+  ],
   sources: [
     [PROCESS, "/proc/PID/status and smaps_rollup of every traced process"],
     [ALLOCATION, "memray reads the resident set of the processes that it traces"],

@@ -37,8 +37,10 @@ export const reuseTime: MetricFamily = {
     formula: `${q === null ? "mean" : `Q_${100 * q}`} of t(a) - t(access before a to its address), over accesses a`,
     averaged_over: "accesses",
   })),
-  estimator:
-    "All gaps together, so that an address that is accessed often counts often: what a cache sees. `iai` is the same over passes: accesses closer than the pass gap are one of them.",
+  estimator: [
+    "All gaps together, so that an address that is accessed often counts often: what a cache sees.",
+    "`iai` is the same over passes: accesses closer than the pass gap are one of them.",
+  ],
   sources: [[IMPORT, "traces that hold every access"]],
   not_by_sampling: "intervals between samples measure the sampling period, not the program",
   suppressed: "n < 30 gaps.",

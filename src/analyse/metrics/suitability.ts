@@ -188,8 +188,14 @@ export const suitability: MetricFamily = {
       averaged_over: "as the figures that it judges",
     },
   ],
-  estimator:
-    "Each condition holds where the whole interval is at or above its threshold, fails where the whole interval is below, and is open otherwise; bounds count as intervals without one end. A label is given only where no open condition could change it. Kept as long as we looked is data of which more than half was not seen to end, and which was needed for as long as data can be that is written evenly until then: that share of the look that the quantile names, less a tenth. A class of which at least 30 addresses were watched, some were read and none was written, and in which no page fault was a write, is judged by the lifetime of its regions in place of both: mapped weights are written once, before we looked. What is there at the end of the last step, or of the run, or goes in the last hundredth of that time, ended with the work, not because it was no longer needed. What is neither read nor written has no retention to judge.",
+  estimator: [
+    "Each condition holds where the whole interval is at or above its threshold, fails where the whole interval is below, and is open otherwise; bounds count as intervals without one end.",
+    "A label is given only where no open condition could change it.",
+    "Kept as long as we looked is data of which more than half was not seen to end, and which was needed for as long as data can be that is written evenly until then: that share of the look that the quantile names, less a tenth.",
+    "A class of which at least 30 addresses were watched, some were read and none was written, and in which no page fault was a write, is judged by the lifetime of its regions in place of both: mapped weights are written once, before we looked.",
+    "What is there at the end of the last step, or of the run, or goes in the last hundredth of that time, ended with the work, not because it was no longer needed.",
+    "What is neither read nor written has no retention to judge.",
+  ],
   sources: [
     ["step", "retention of KV rows"],
     ["watch", "write-once ratio, and retention of what has no steps"],

@@ -186,8 +186,13 @@ export const workingSet: MetricFamily = {
       averaged_over: "time",
     },
   ],
-  estimator:
-    "A watch begins at a random moment: the share of the watches as long as window_ns, or whose bytes are freed within it, that see an access within it, times the bytes drawn. Where fewer than 30 are as long, the share that all of them see is a lower bound. Never above the mapped size, but for bytes that come into being within the window, which the upper end holds: above 1 % of the bytes there are bounds. Where no watch saw an access it has an upper end only. Sampled sources: from the blocks on which samples fell, per class and grain, to the mapped size in whole blocks; a value where that is the same.",
+  estimator: [
+    "A watch begins at a random moment: the share of the watches as long as window_ns, or whose bytes are freed within it, that see an access within it, times the bytes drawn.",
+    "Where fewer than 30 are as long, the share that all of them see is a lower bound.",
+    "Never above the mapped size, but for bytes that come into being within the window, which the upper end holds: above 1 % of the bytes there are bounds.",
+    "Where no watch saw an access it has an upper end only.",
+    "Sampled sources: from the blocks on which samples fell, per class and grain, to the mapped size in whole blocks; a value where that is the same.",
+  ],
   sources: [
     ["watch", "uniform draws of addresses at random times"],
     ["pebs", "bounds: blocks on which samples fell"],

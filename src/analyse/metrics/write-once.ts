@@ -127,8 +127,21 @@ export const writeOnce: MetricFamily = {
       averaged_over: "blocks; KV rows by their bytes",
     },
   ],
-  estimator:
-    "KV rows by steps: the block is the row of a token, by its bytes. Its life ends where the engine gives it up; where a cache moves each copy is a block of its own; a row that another one is written over before that, or that is written over such a one, is not written once. The count of the rows of this run, without an interval where every sequence is alike; else with BCa over sequences. Where positions were moved while rows were there the engine may have written their keys again: bounds; so where batches came before it was known what their context held, as all of their rows may be written once, or none. Where a watch saw a row written again of which the steps do not tell, or the cache holds a state of each sequence in place of rows, the steps do not identify it. Weights by the map of regions: what lies in a file that was mapped before our eyes, without the right to write from then on, the process cannot have written after the load; that is a count. Of other bytes, such as those that were repacked into a buffer, no more were written again than the upper end of the watches' rate of writes over the span: a bound. 8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice. Samples of stores, at 4 KiB, 64 KiB and 2 MiB: a run of samples closer than the pass gap is one epoch; two runs are two where the pause between them is too long for stores that go on as they do in either run (chance 1e-4). How many epochs have no sample follows from how many samples the others have. The interval takes in the sampling of blocks and the missed epochs, and holds for epochs as large as those seen: a few stores that no sample ever meets stay unknown.",
+  estimator: [
+    "KV rows by steps: the block is the row of a token, by its bytes.",
+    "Its life ends where the engine gives it up; where a cache moves each copy is a block of its own; a row that another one is written over before that, or that is written over such a one, is not written once.",
+    "The count of the rows of this run, without an interval where every sequence is alike; else with BCa over sequences.",
+    "Where positions were moved while rows were there the engine may have written their keys again: bounds; so where batches came before it was known what their context held, as all of their rows may be written once, or none.",
+    "Where a watch saw a row written again of which the steps do not tell, or the cache holds a state of each sequence in place of rows, the steps do not identify it.",
+    "Weights by the map of regions: what lies in a file that was mapped before our eyes, without the right to write from then on, the process cannot have written after the load; that is a count.",
+    "Of other bytes, such as those that were repacked into a buffer, no more were written again than the upper end of the watches' rate of writes over the span: a bound.",
+    "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design.",
+    "Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache.",
+    "Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice.",
+    "Samples of stores, at 4 KiB, 64 KiB and 2 MiB: a run of samples closer than the pass gap is one epoch; two runs are two where the pause between them is too long for stores that go on as they do in either run (chance 1e-4).",
+    "How many epochs have no sample follows from how many samples the others have.",
+    "The interval takes in the sampling of blocks and the missed epochs, and holds for epochs as large as those seen: a few stores that no sample ever meets stay unknown.",
+  ],
   sources: [
     ["step", "KV rows: the engine's batches say which row they write, clears and trims when it gives one up"],
     ["region_map", "weights in files that the process maps without the right to write"],

@@ -147,8 +147,10 @@ export const sampledRates: MetricFamily = {
       averaged_over: "stores",
     },
   ],
-  estimator:
-    "Sum of sampling periods per second; the mean interval is time x lines / accesses. Where samples of PEBS may stand for neighbours of the accesses that they count, which is so below its highest precise level, all classes together bound the rates of each: docs/decisions/029-shadows-of-samples.md.",
+  estimator: [
+    "Sum of sampling periods per second; the mean interval is time x lines / accesses.",
+    "Where samples of PEBS may stand for neighbours of the accesses that they count, which is so below its highest precise level, all classes together bound the rates of each: docs/decisions/029-shadows-of-samples.md.",
+  ],
   sources: [
     ["pebs", "samples of retired accesses, each standing for its period"],
     ["ibs", "samples of retired accesses, each standing for its period"],

@@ -14,7 +14,8 @@ export function estimatesOf(reports: readonly RunReport[]): Html {
       .map(
         ({ name, unit, definition }) => html`<dt>${name} <small>${unit}</small></dt><dd>${printable(definition)}</dd>`,
       );
-    return html`<div class="family">${words}<dt class="how">estimated by</dt><dd>${printable(estimator)}</dd><dt class="how">held back</dt><dd>${printable(suppressed)}</dd></div>`;
+    const points = estimator.map((point) => html`<dd>${printable(point)}</dd>`);
+    return html`<div class="family">${words}<dt class="how">estimated by</dt>${points}<dt class="how">held back</dt><dd>${printable(suppressed)}</dd></div>`;
   });
   return html`<details class="estimates"><summary>${used.size} metrics: definition, estimator, and when a figure is held back</summary><dl>${entries}</dl></details>`;
 }

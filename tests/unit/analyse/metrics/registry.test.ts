@@ -185,3 +185,10 @@ describe("a run that recorded allocations", () => {
     expect(rows.every(({ status, value }) => status === "insufficient" && value === null)).toBe(true);
   });
 });
+
+test("how a figure is estimated is told in points of a few lines each, none of them twice", () => {
+  const points = METRICS.flatMap(({ estimator }) => estimator);
+  expect(points.filter((point) => point.length > 450)).toEqual([]);
+  const full = points.filter((point) => !point.startsWith("As `"));
+  expect(full.length).toBe(new Set(full).size);
+});
