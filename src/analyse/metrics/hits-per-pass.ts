@@ -9,6 +9,7 @@ import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { armingEcho, withEcho } from "../watched/arming-echo.ts";
 import { type PassCounting, passWeights, trapLimits } from "../watched/count-window.ts";
+import type { Exposure } from "../watched/exposure.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
 import { overTime } from "../watched/generation-counting.ts";
 import { countPasses } from "../watched/pass-counting.ts";
@@ -25,11 +26,34 @@ interface PassHits {
   readonly cut: number;
 }
 
+/** True of a pass that the last trap cut short: it may have gone on. */
+function isCut({ byTrap, end_ns, passes }: Exposure, pass: number, gap_ns: number): boolean {
+  return byTrap && pass === passes.count - 1 && end_ns - (passes.end_ns[pass] ?? 0) < gap_ns;
+}
+
+/** The most hits of a pass that a watch saw whole, and of one that its last trap cut. */
+interface MostHits {
+  readonly whole: number;
+  readonly cut: number;
+}
+
+/** Of all passes of all watches, whether they count or not. */
+function mostHits({ exposures, gap_ns }: WatchSet): MostHits {
+  let [whole, cut] = [0, 0];
+  for (const exposure of exposures) {
+    exposure.passes.hits.forEach((hits, pass) => {
+      if (isCut(exposure, pass, gap_ns)) cut = Math.max(cut, hits);
+      else whole = Math.max(whole, hits);
+    });
+  }
+  return { whole, cut };
+}
+
 /** Hits of the passes of a watch that count. */
 function passHits(set: WatchSet, i: number, counting: PassCounting): PassHits {
   const exposure = set.exposures[i];
   if (exposure === undefined) return { hits: 0, passes: 0, cut: 0 };
-  const { passes, byTrap, end_ns } = exposure;
+  const { passes } = exposure;
   let hits = 0;
   let counted = 0;
   let cut = 0;
@@ -37,7 +61,7 @@ function passHits(set: WatchSet, i: number, counting: PassCounting): PassHits {
     const times = counting.weight(i, passes.start_ns[p] ?? 0);
     hits += times * (passes.hits[p] ?? 0);
     counted += times;
-    if (byTrap && p === passes.count - 1 && end_ns - (passes.end_ns[p] ?? 0) < set.gap_ns) cut += times;
+    if (isCut(exposure, p, set.gap_ns)) cut += times;
   }
   return { hits, passes: counted, cut };
 }
@@ -70,17 +94,23 @@ function countedWhole(set: WatchSet): Counted {
   return countedBy(set, overTime(set));
 }
 
+const longer = ({ whole, cut }: MostHits): string =>
+  `the trap limit cut a pass of ${cut} accesses or more, and none that was seen whole has more than ${whole}`;
+
 function figures(group: Group): Figure[] {
   const { uniform, gap_ns } = group;
   const { hits, passes, cut, by_time } = countedWhole(uniform);
   const resampled = ratioInterval(hits, passes, uniform.resamples());
   const value = resampled.value ?? 1;
-  const unlike = { below: value - 1, above: Math.max(0, (trapLimits(uniform)[0] ?? 1) - value) };
+  const most = mostHits(uniform);
+  const unlike = { below: value - 1, above: Math.max(0, Math.max(trapLimits(uniform)[0] ?? 1, most.whole) - value) };
   const counted = passes.filter((weight) => weight > 0);
   const roomy = withUnseen(resampled, effectiveSize(counted), 1, unlike);
   const echoed = withEcho(roomy, by_time > 0 ? by_time * armingEcho(uniform).share : 0);
   const mean = { ...echoed, lo: echoed.lo === null ? null : Math.max(1, echoed.lo) };
-  const bounded = cut > MOST_CUT;
+  // However few such passes there are: they may have any number of accesses, and most of all.
+  const isLonger = most.cut > most.whole;
+  const bounded = cut > MOST_CUT || isLonger;
   const n = counted.length;
   const few = n >= FEWEST ? (missedPasses(uniform) ?? tooFewByTime(uniform)) : null;
   return [
@@ -96,7 +126,7 @@ function figures(group: Group): Figure[] {
       ...(few !== null
         ? { why: few }
         : bounded
-          ? { why: `the trap limit cut ${Math.round(100 * cut)} % of the passes short` }
+          ? { why: cut > MOST_CUT ? `the trap limit cut ${Math.round(100 * cut)} % of the passes short` : longer(most) }
           : {}),
     },
   ];
@@ -115,12 +145,13 @@ export const hitsPerPass: MetricFamily = {
   estimator: [
     "Accesses of passes over those passes, as they are counted for rates: of whole steps where steps are known, or of those that begin in a window after the arming; each address weighted by the bytes that it stands for.",
     "Where last traps would cut more than 1 % of the passes of whole steps, in the shorter windows.",
+    "Where a pass that a last trap cut has more accesses than any that was seen whole, there is no upper end: it may have any number.",
     "The interval allows for as many accesses as the lowest trap limit, or for one, in as many of the passes as may be unlike those that were seen.",
   ],
   sources: [["watch", "every access to the watched bytes is seen"]],
   not_by_sampling: "a sample does not know the pass that it belongs to",
   suppressed:
-    "n < 30 addresses, or without steps fewer than some 91, as of the rates; a lower bound where the trap limit cut more than 1 % of the passes short.",
+    "n < 30 addresses, or without steps fewer than some 91, as of the rates; a lower bound where the trap limit cut more than 1 % of the passes short, or one that is longer than any that was seen whole.",
   spans: "every",
   figures,
 };

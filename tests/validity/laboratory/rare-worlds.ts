@@ -85,6 +85,22 @@ function filledWatches(touches: number): WorldKind {
   };
 }
 
+/** Passes every 10 to 30 ms, of which one in a hundred has 300 accesses in place of one. */
+const rareLongPasses: WorldKind = {
+  name: "one pass of a hundred has 300 accesses, the others one",
+  make: (random) =>
+    one(
+      "weight",
+      words(() => {
+        const hits: Hit[] = [];
+        for (let t = -random() * 20 * MS; t < RUN_NS; t += (10 + 20 * random()) * MS)
+          for (let k = 0, touches = random() < 0.01 ? 300 : 1; k < touches; k++)
+            hits.push([t + 0.007 * k * MS, OP.load]);
+        return trace(hits);
+      }),
+    ),
+};
+
 export const RARE_WORLDS: readonly WorldKind[] = [
   loadedInBursts,
   readLog,
@@ -92,4 +108,5 @@ export const RARE_WORLDS: readonly WorldKind[] = [
   betweenSteps,
   filledWatches(12),
   filledWatches(40),
+  rareLongPasses,
 ];
