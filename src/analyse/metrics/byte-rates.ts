@@ -25,7 +25,6 @@ import {
 } from "../watched/rate/pass-rate.ts";
 import { MOST_UNDRAWN, UNDRAWN } from "../watched/rate/undrawn-passes.ts";
 import { missedPasses } from "../watched/unwatched.ts";
-import { MOST_YOUNG, youngReason } from "../watched/young-memory.ts";
 import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
 import { rateEstimator } from "./rate-words.ts";
 
@@ -54,9 +53,6 @@ export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rat
   const missed = missedPasses(set);
   if (missed !== null) {
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: missed };
-  }
-  if (set.young > MOST_YOUNG) {
-    return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: youngReason(set.young) };
   }
   if (passes.n_counted > 0 && passes.uneven > MOST_UNEVEN)
     return { rate: interval(null, null, null), bound: false, why: UNEVEN };
@@ -257,7 +253,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:
-      "n < 30 addresses; without steps fewer than some 91 (4 % of the bytes may be busier ones of which none was drawn), unless a few busy ones were drawn: a lower bound; none with such a pass: an upper bound; few long watches that hold most of the time, more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; for each token, steps of very uneven length of which few watches hold a whole one: nothing; more than 1 % of the passes neither known as read nor as write, or more than 5 % of the writes first ones of memory that came in the span: bounds; loss above 1 %.",
+      "n < 30 addresses; without steps fewer than some 91 (4 % of the bytes may be busier ones of which none was drawn), unless a few busy ones were drawn: a lower bound; none with such a pass: an upper bound; few long watches that hold most of the time, more than 2 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; for each token, steps of very uneven length of which few watches hold a whole one: nothing; more than 1 % of the passes neither known as read nor as write, or more than 5 % of the writes first ones of memory that came in the span: bounds; loss above 1 %.",
     spans: perToken ? "steps" : "every",
     figures,
   };

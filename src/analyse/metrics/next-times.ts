@@ -9,7 +9,6 @@ import { nextTimes, untilLastNeed, untilNextUse } from "../watched/next-times.ts
 import { fewCarry, isCarriedByFew } from "../watched/rate/pass-rate.ts";
 import { missedPasses } from "../watched/unwatched.ts";
 import { unknownShare } from "../watched/write-epoch.ts";
-import { MOST_YOUNG, youngReason } from "../watched/young-memory.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 /** Hits of unknown kind above this share may hide reads or writes: no figure. */
@@ -29,11 +28,6 @@ interface NextMetric {
   readonly method: string;
 }
 
-/** Why moments are missing that no watch can stand for; null where none are. */
-function missingMoments(set: Group["uniform"]): string | null {
-  return missedPasses(set) ?? (set.young > MOST_YOUNG ? youngReason(set.young) : null);
-}
-
 function figures(group: Group, { name, next, quantiles, needsOps, method }: NextMetric): Figure[] {
   const set = group.uniform;
   const { cases, cut } = nextTimes(set, next);
@@ -41,7 +35,7 @@ function figures(group: Group, { name, next, quantiles, needsOps, method }: Next
   const unknown = needsOps ? unknownShare(set.exposures) : 0;
   const hidden = unknown > MOST_UNKNOWN ? `${Math.round(100 * unknown)} % of the hits may be writes` : null;
   const few = cases.length >= FEWEST && isCarriedByFew(carrying) ? fewCarry(carrying) : null;
-  const refused = hidden ?? missingMoments(set) ?? few;
+  const refused = hidden ?? missedPasses(set) ?? few;
   const echo = armingEcho(set);
   const qs = PERCENTILES.map(([, q]) => q);
   const estimates = refused === null ? quantiles(cases, qs, set.resamples()) : [];
@@ -72,7 +66,7 @@ function figures(group: Group, { name, next, quantiles, needsOps, method }: Next
 }
 
 const SUPPRESSED =
-  "n < 30 addresses, or few that carry most. Nothing was looked at in more than 2 % of the time, or memory is so young in more than 5 % of it that it cannot be drawn. More than half of the weight censored, or the quantile not reached: a bound from below, which is no longer than watches last: mostly some 100 ms.";
+  "n < 30 addresses, or few that carry most. Nothing was looked at in more than 2 % of the time, or memory is so young in more than 2 % of it that it cannot be drawn. More than half of the weight censored, or the quantile not reached: a bound from below, which is no longer than watches last: mostly some 100 ms.";
 
 export const nextUse: MetricFamily = {
   metrics: PERCENTILES.map(([p, q, words]) => ({

@@ -2,6 +2,7 @@
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { coveredNs, type Span } from "../input/span.ts";
+import { MOST_YOUNG, youngReason } from "./young-memory.ts";
 
 /** A pause between two beginnings is a stretch where it is so many times the usual one, and at least this long. */
 const TIMES_USUAL = 20;
@@ -9,12 +10,22 @@ const LEAST_NS = 100e6;
 /** Above this share a figure is held back: what went on meanwhile is anybody's guess. */
 const MOST_UNWATCHED = 0.02;
 
+/** Shares of the bytes and time of a class that no watch could see. */
+interface Unseen {
+  /** Nothing was looked at. */
+  readonly unwatched: number;
+  /** The memory had come so lately that none could be drawn from it. */
+  readonly young: number;
+}
+
 /** Why figures over passes are held back: those of that time may be as many, and of any kind; null where it is short. */
-export const missedPasses = ({ unwatched }: { readonly unwatched: number }): string | null =>
-  unwatched > MOST_UNWATCHED ? `nothing was looked at in ${Math.round(100 * unwatched)} % of the time` : null;
+export function missedPasses({ unwatched, young }: Unseen): string | null {
+  if (unwatched > MOST_UNWATCHED) return `nothing was looked at in ${Math.round(100 * unwatched)} % of the time`;
+  return young > MOST_YOUNG ? youngReason(young) : null;
+}
 
 /** Passes of a short such time over those that were seen, at most: twice as dense as these. */
-export const unwatchedPasses = ({ unwatched }: { readonly unwatched: number }): number => 2 * unwatched;
+export const unwatchedPasses = ({ unwatched, young }: Unseen): number => 2 * (unwatched + young);
 
 type Pieces = readonly (readonly [begin_ns: number, end_ns: number])[];
 

@@ -7,7 +7,7 @@ import type { FaultCounts } from "../process/fault-sums.ts";
 
 const PAGE_BYTES = 4096;
 /** Above this share a sum lacks too much to be a value. */
-export const MOST_YOUNG = 0.05;
+export const MOST_YOUNG = 0.02;
 
 export const youngReason = (share: number): string =>
   `memory of this class lives so shortly that ${Math.round(100 * share)} % of its time is over before it can be drawn`;

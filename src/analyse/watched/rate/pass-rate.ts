@@ -248,9 +248,9 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   });
   const carrying = carryingUnits(parts);
   let rate = counted > 0 ? intervalOf(replicated, carrying) : interval(null, 0, null);
-  // By time the ends of windows make rates vary, whatever the addresses; by tokens they may be all alike.
+  // By time the ends of windows make rates vary, whatever the addresses; by tokens, or in whole steps, they may be all alike.
   const size = effectiveSize(weights.bytes.filter((_, i) => (held[i] ?? 0) > 0));
-  if (axis === "tokens") rate = withUndrawn(rate, size);
+  if (axis === "tokens" || by_time < 1) rate = withUndrawn(rate, size);
   const largest = unseenLargest(parts);
   // Where addresses are unlike resampling knows no more of larger ones than was drawn: both add up.
   const spread = carrying < FEW_OF_COUNTED * counted ? (rate.hi ?? 0) - replicated.value : 0;
@@ -276,7 +276,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
       : givenLength(set, i, length_ns),
   );
   const underlooked = underlookedShare(set, lengths);
-  const sure = (1 - set.unwatched) * (1 - set.lost) * (1 - left_out) * (1 - underlooked);
+  const sure = (1 - set.unwatched) * (1 - set.young) * (1 - set.lost) * (1 - left_out) * (1 - underlooked);
   rate = {
     ...rate,
     lo: lo === null ? null : lo * sure,
