@@ -81,8 +81,11 @@ export type NameAt = (pid: number, addr: bigint) => { readonly name: string | nu
 /** Path of the object of which code is mapped at an address of a process; null where none is. */
 export type ObjectAt = (pid: number, addr: bigint) => string | null;
 
-/** Where a symbol of the first object of such a path lies that a process has mapped; null where it has none that defines it. */
-export type AddressOf = (pid: number, object: RegExp, symbol: string) => bigint | null;
+/**
+ * Where a symbol of the first object of such a path lies that a process has mapped; null where it has none that defines it, undefined
+ * where the process is gone.
+ */
+export type AddressOf = (pid: number, object: RegExp, symbol: string) => bigint | null | undefined;
 
 /** What became of a record; every name but `kept` is a count in the ledger. */
 export type Outcome =

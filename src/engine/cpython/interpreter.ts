@@ -14,25 +14,31 @@ export interface PythonInterpreter {
   readonly runtime: bigint;
 }
 
-/** Null where there is none whose symbols tell where it is. */
-export function pythonInterpreter(pid: number, addressOf: AddressOf, read: ReadMemory): PythonInterpreter | null {
+/** Null where there is none whose symbols tell where it is, undefined where the process ends meanwhile. */
+export function pythonInterpreter(
+  pid: number,
+  addressOf: AddressOf,
+  read: ReadMemory,
+): PythonInterpreter | null | undefined {
   const runtime = addressOf(pid, OBJECT, "_PyRuntime");
-  if (runtime === null) return null;
+  if (runtime === null || runtime === undefined) return runtime;
   const versionAt = addressOf(pid, OBJECT, "Py_Version");
-  const bytes = versionAt === null ? null : read(versionAt, 4);
-  if (bytes === null) return { version: null, layout: null, runtime };
+  if (versionAt === null) return { version: null, layout: null, runtime };
+  const bytes = versionAt === undefined ? null : read(versionAt, 4);
+  if (bytes === null) return undefined;
   const version = pythonVersion(new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true));
   return { version, layout: pythonLayout(version), runtime };
 }
 
-/** An interpreter whose objects can be read, or why those of the process cannot. */
+/** An interpreter whose objects can be read, or why those of the process cannot: null where it is only that it ends. */
 export type ReadableInterpreter =
   | { readonly layout: PythonLayout; readonly runtime: bigint }
-  | { readonly untold: string };
+  | { readonly untold: string | null };
 
 /** The interpreter of a process, where it lies and where its objects have what is read of them is known. */
 export function readableInterpreter(pid: number, addressOf: AddressOf, read: ReadMemory): ReadableInterpreter {
   const python = pythonInterpreter(pid, addressOf, read);
+  if (python === undefined) return { untold: null };
   if (python === null)
     return { untold: "no Python interpreter was found in its process whose symbols say where it is" };
   const { layout, runtime, version } = python;

@@ -12,7 +12,9 @@ const PROT_EXEC = 4;
 /** Reads the maps of the process at each question. */
 export function symbolAddresses(look: Look): AddressOf {
   return (pid, object, symbol) => {
-    for (const row of snapshotRows(pid, 0, look) ?? []) {
+    const rows = snapshotRows(pid, 0, look);
+    if (rows === null) return undefined;
+    for (const row of rows) {
       const { path, addr, prot, size_bytes, file_offset_bytes } = row;
       if (path === null || file_offset_bytes === null || !((prot ?? 0) & PROT_EXEC) || !object.test(path)) continue;
       const file = mappedFile({ ...row, path });

@@ -22,7 +22,7 @@ interface Said {
 
 let program: WaitingPython<Said>;
 let said: Said;
-let interpreter: PythonInterpreter | null;
+let interpreter: PythonInterpreter | null | undefined;
 let python: PythonObjects;
 const read: ReadMemory = (address, length) => program.read(address, length);
 const isKnown = (): boolean => isReadable(said);
