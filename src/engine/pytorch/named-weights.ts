@@ -97,6 +97,15 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
     checkedNs = now_ns;
   }
 
+  /** What was looked for often enough is looked for no more, and nothing is where nothing has a name by then. */
+  function giveUp(): void {
+    if (left === 0 && named.size === 0) untold ??= NO_MODULE;
+    if (left > 0 && untold === null) return;
+    for (const addr of wanted.keys()) if (nameless.size < NAMELESS) nameless.add(addr);
+    wanted.clear();
+    left = LOOKS;
+  }
+
   /** @returns how many are new */
   function tell(parameters: readonly Parameter[], storages: ReadonlyMap<bigint, Storage>, now_ns: bigint): number {
     let fresh = 0;
@@ -138,14 +147,14 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
       const found = parametersNow(read);
       // Names that begin at a part of the model are none: it must be the one that holds what is used.
       if (!found?.parameters.some(({ addr }) => wanted.has(addr))) {
-        if (left === 0) untold ??= NO_MODULE;
-        if (untold !== null) wanted.clear();
+        giveUp();
         return null;
       }
-      left = LOOKS;
       const fresh = tell(found.parameters, found.storages, begin_ns);
-      for (const addr of wanted.keys()) if (!named.has(addr) && nameless.size < NAMELESS) nameless.add(addr);
-      wanted.clear();
+      for (const addr of named.keys()) wanted.delete(addr);
+      // What is left may be of another model, in which no thread was just now.
+      if (wanted.size === 0) left = LOOKS;
+      else giveUp();
       return {
         ...{ graph: "model", tensors: found.parameters.length, found: fresh, refused: {} },
         ...{ nodes: 0, unread_nodes: 0 },

@@ -85,6 +85,39 @@ describe("weights that no file names", () => {
     expect(state.untold()).toEqual([]);
   });
 
+  test("of a model that no thread is in while those of another are named have theirs once one is", async () => {
+    if (!isKnown()) return;
+    const { state, look } = weights();
+    state.want(at(0), 0n);
+    state.want(at(4), 0n);
+    expect(look(S)).toMatchObject({ found: 4 });
+    program.tell("other\n");
+    for (let answer = ""; !answer.includes("in another"); ) answer += await program.line();
+    expect(look(2n * S)).toMatchObject({ found: 1 });
+    expect(state.nameAt(at(4))).toBe("head");
+    program.tell("\n");
+    for (let answer = ""; !answer.includes("back"); ) answer += await program.line();
+  });
+
+  test("that no module holds are looked for no more after some looks, and those of another model still are", () => {
+    if (!isKnown()) return;
+    const { state, look } = weights();
+    state.want(at(0), 0n);
+    state.want(8n, 0n);
+    let looks = 0;
+    const runtime = addressOf(said.pid, /python3/, "_PyRuntime") ?? 0n;
+    const counted: ReadMemory = (address, length) => {
+      if (address === runtime + 40n) looks += 1;
+      return read(address, length);
+    };
+    for (let i = 1n; i < 70n; i++) state.look(counted, () => i * S);
+    // Each look reads the calls twice.
+    expect([looks, state.untold(), look(70n * S)]).toEqual([2 * 32, [], null]);
+    state.want(at(4), 70n * S);
+    expect(look(71n * S)).toBeNull();
+    expect([state.nameAt(at(0)), state.untold()]).toEqual(["embed_tokens.weight", []]);
+  });
+
   test("are not named from what was read of a call without those around it", () => {
     if (!isKnown()) return;
     const state = namedWeights(said.pid, NO_FILE, addressOf);
