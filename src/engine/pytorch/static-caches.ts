@@ -140,8 +140,9 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
     const [key = ""] = keys;
     const [{ write, timestamp_ns: alive_ns }] = layers;
     const next = write.first + write.count;
-    const existing = caches.get(key);
-    const isSame = existing?.keys.join() === keys.join() && write.first <= existing.next;
+    const existing = caches.get(key) ?? [...caches.values()].find((one) => !one.isGone && one.keys.includes(key));
+    // Layers whose window is full are written otherwise.
+    const isSame = keys.every((one) => existing?.keys.includes(one)) && write.first <= (existing?.next ?? 0);
     if (existing !== undefined && isSame && (existing.missed_ns === null || alive_ns <= existing.alive_ns)) {
       if (existing.tensors === null && !existing.isGone) tell(existing);
       existing.next = next;
@@ -181,8 +182,9 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
   }
 
   /** With the rows that it writes; as it is where they are too many. */
-  function rowsOf(row: EngineRow<"step">, write: CacheWrite, { sequence }: Cache): EngineRow<"step"> {
-    const { addr, sequences: batch, rows, first, count } = write;
+  function rowsOf(row: EngineRow<"step">, write: CacheWrite, { sequence, first: whole }: Cache): EngineRow<"step"> {
+    const { sequences: batch, rows, first, count } = write;
+    const { addr } = whole[0].write;
     if (batch > SEQUENCES) return row;
     const numbers = Array.from({ length: batch }, (_, i) => i);
     const kv_rows = numbers.map((i) => [sequence + i, first, count]);

@@ -69,6 +69,20 @@ describe("a static cache", () => {
     expect(keys).toMatchObject({ layer: 0, logical_id: "layer0.k", ne: [16, 64], kv_layout: layout });
   });
 
+  test("has the layers that it had where some of them are written otherwise by now, as those whose window is full", () => {
+    const { pass, rows, caches, check } = process();
+    pass(10n, 0, 5);
+    expect(pass(20n, 5, 1, 0, [2, 3])).toMatchObject({ sequence_id: 0, position_first: 5, context: "0x7f0000000000" });
+    expect(pass(30n, 6, 1, 0, [2, 3])).toMatchObject({ sequence_id: 0, position_first: 6 });
+    expect(pass(40n, 7, 1, 0, [0, 1])).toMatchObject({ sequence_id: 0, position_first: 7 });
+    expect(rows()).toEqual(born(10n));
+    check(S);
+    expect(caches.live().map(({ layer }) => layer)).toEqual([0, 0, 1, 1]);
+    // Another prompt fills its windows at once.
+    expect(pass(2n * S, 0, 9, 0, [2, 3])).toMatchObject({ sequence_id: 0, position_first: 0 });
+    expect(rows()).toEqual([]);
+  });
+
   test("stays as it is with a pass that was cut, which has rows where it wrote all that the one before it did", () => {
     const { pass, part, write, end, caches } = process();
     pass(10n, 0, 5);
