@@ -205,7 +205,9 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
   return {
     note({ write, timestamp_ns }) {
       const cache = caches.get(keyOf(write));
-      if (cache?.tensors == null || timestamp_ns > (cache.missed_ns ?? timestamp_ns)) return;
+      // Rows that do not follow may be of another that lies there now: that is known once the pass is over.
+      if (cache?.tensors == null || write.first !== cache.next) return;
+      if (timestamp_ns > (cache.missed_ns ?? timestamp_ns)) return;
       if (cache.alive_ns < timestamp_ns) cache.alive_ns = timestamp_ns;
     },
     endPass(row, writes, isWhole) {

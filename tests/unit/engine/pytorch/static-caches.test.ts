@@ -190,6 +190,25 @@ describe("a static cache", () => {
     ]);
   });
 
+  test("in whose place the first tensor of another comes to lie was not there when that was written", () => {
+    const { pass, part, write, end, rows } = process();
+    pass(10n, 0, 5);
+    pass(20n, 5, 1);
+    rows();
+    for (const [time, runs] of [
+      [30n, [[0, 5]]],
+      [40n, [[5, 1]]],
+    ] as const) {
+      const places = [part(0, 0, { runs }), part(0, 1, { runs }), part(1, 2, { runs }), part(1, 3, { runs })];
+      const writes = places.map((place, i) => write(place, time + 1n + BigInt(i)));
+      expect(end(time, time === 30n ? 5 : 1, writes)).toMatchObject({ sequence_id: 1 });
+    }
+    expect(rows().map(([kind, , , time]) => [kind, time])).toEqual([
+      ...Array.from({ length: 4 }, () => ["free", 21n]),
+      ...[31n, 32n, 33n, 34n].map((time) => ["graph", time]),
+    ]);
+  });
+
   test("that is filled again has the same sequence, from its first row on", () => {
     const { pass, caches } = process();
     pass(10n, 0, 5);
