@@ -1,8 +1,8 @@
 /** The parameters of a model of torch by name, from its tree of modules, and where the bytes of each lie. */
 import type { PythonObjects } from "../cpython/objects.ts";
 import type { ReadMemory } from "../engine.ts";
-import { decodeStorage, STORAGE_BYTES, type Storage } from "./cache-tensor.ts";
-import { COPIED, decodeTensor } from "./tensor-impl.ts";
+import { decodeStorage, isThere, STORAGE_BYTES, type Storage } from "./cache-tensor.ts";
+import { COPIED, decodeTensor, type Tensor } from "./tensor-impl.ts";
 import { TORCH, TORCH_FLOATS } from "./torch-layout.ts";
 
 export interface WeightBytes {
@@ -12,10 +12,17 @@ export interface WeightBytes {
   readonly shape: readonly number[];
 }
 
-/** The bytes of a tensor, and the storage that they are in. */
+/** A tensor by its structure, and the storage that its bytes are in: both are looked at again to learn whether it is still there. */
+export interface HeldTensor {
+  readonly structure: bigint;
+  readonly shape: string;
+  readonly storage: Storage;
+}
+
+/** The bytes of a tensor, and what holds them. */
 export interface TensorBytes {
   readonly bytes: WeightBytes;
-  readonly storage: Storage;
+  readonly held: HeldTensor;
 }
 
 export interface Parameter extends WeightBytes {
@@ -27,8 +34,8 @@ export interface ModelParameters {
   readonly parameters: readonly Parameter[];
   /** Names of those whose bytes were not found. */
   readonly missing: readonly string[];
-  /** Of each parameter that is not packed anew, by its address. */
-  readonly storages: ReadonlyMap<bigint, Storage>;
+  /** Of each parameter that is not packed anew what holds it, by its address. */
+  readonly held: ReadonlyMap<bigint, HeldTensor>;
 }
 
 /** What a module computes with instead of its parameter; null where that is the parameter. */
@@ -47,18 +54,32 @@ const OTHERS: ReadonlyMap<number, { readonly name: string; readonly bytes: numbe
   [24, { name: "f8_e4m3", bytes: 1 }],
 ]);
 
-/** Where the bytes of a tensor lie; `empty` for one that has none; null where what is there is no tensor in one piece. */
-export function tensorBytes(read: ReadMemory, python: PythonObjects, object: bigint): TensorBytes | "empty" | null {
-  const structure = python.pointer(object + TENSOR_STRUCTURE);
-  if (structure === null || structure === 0n) return null;
+const shapeOf = ({ type, sizes, storageOffset }: Tensor): string => `${type}/${sizes.join("x")}/${storageOffset}`;
+
+/** What the structure of a tensor says now, and where it says that its storage is; null where it is none. */
+function tensorAt(read: ReadMemory, structure: bigint): { readonly tensor: Tensor; readonly storageAt: bigint } | null {
   const bytes = read(structure + BigInt(COPIED.tensor.from), COPIED.tensor.bytes);
   if (bytes === null) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const tensor = decodeTensor(view, 0);
-  if (tensor === null || tensor.device !== 0) return null;
+  return tensor && { tensor, storageAt: view.getBigUint64(TORCH.tensor.storage - COPIED.tensor.from, true) };
+}
+
+/** False where it is another one now, or is not there any more: memory that was given back may have another storage like it, at the same place. */
+export function isHeld({ structure, shape, storage }: HeldTensor, read: ReadMemory): boolean {
+  const now = tensorAt(read, structure);
+  return now?.storageAt === storage.structure && shapeOf(now.tensor) === shape && isThere(storage, read);
+}
+
+/** Where the bytes of a tensor lie; `empty` for one that has none; null where what is there is no tensor in one piece. */
+export function tensorBytes(read: ReadMemory, python: PythonObjects, object: bigint): TensorBytes | "empty" | null {
+  const structure = python.pointer(object + TENSOR_STRUCTURE);
+  if (structure === null || structure === 0n) return null;
+  const now = tensorAt(read, structure);
+  if (now === null || now.tensor.device !== 0) return null;
+  const { tensor, storageAt } = now;
   if (tensor.elements === 0n) return "empty";
   const element = TORCH_FLOATS.get(tensor.type) ?? OTHERS.get(tensor.type);
-  const storageAt = view.getBigUint64(TORCH.tensor.storage - COPIED.tensor.from, true);
   const copied = storageAt === 0n ? null : read(storageAt, STORAGE_BYTES);
   const storage =
     copied && decodeStorage(new DataView(copied.buffer, copied.byteOffset, copied.byteLength), 0, storageAt);
@@ -69,7 +90,7 @@ export function tensorBytes(read: ReadMemory, python: PythonObjects, object: big
   if (reach !== tensor.elements || (tensor.storageOffset + reach) * width > storage.size_bytes) return null;
   const addr = storage.addr + tensor.storageOffset * width;
   const place = { addr, size_bytes: Number(reach * width), type: element.name, shape: tensor.sizes.map(Number) };
-  return { bytes: place, storage };
+  return { bytes: place, held: { structure, shape: shapeOf(tensor), storage } };
 }
 
 /** True for an object that is a module as torch has them. */
@@ -91,7 +112,7 @@ export function moduleParameters(
 ): ModelParameters {
   const parameters: Parameter[] = [];
   const missing: string[] = [];
-  const storages = new Map<bigint, Storage>();
+  const held = new Map<bigint, HeldTensor>();
   /** Two names of one parameter are one. */
   const addresses = new Set<bigint>();
 
@@ -106,14 +127,14 @@ export function moduleParameters(
     const { prefix, module } = next;
     if (seen.has(module) || seen.size >= MOST_MODULES) continue;
     seen.add(module);
-    const held = python.attribute(module, "_parameters");
+    const named = python.attribute(module, "_parameters");
     const packed = packedOf(module);
-    for (const [name, object] of (held === null ? null : python.entries(held)) ?? []) {
+    for (const [name, object] of (named === null ? null : python.entries(named)) ?? []) {
       const found = python.className(object) === "NoneType" ? null : tensorBytes(read, python, object);
       const isPacked = name === "weight" && packed !== null;
       if (found !== null && found !== "empty") {
         add(prefix + name, found.bytes);
-        storages.set(found.bytes.addr, found.storage);
+        held.set(found.bytes.addr, found.held);
       }
       if (isPacked) add(found === "empty" ? prefix + name : `${prefix}${name} (packed)`, packed);
       if (found === "empty" && !isPacked) missing.push(prefix + name);
@@ -123,5 +144,5 @@ export function moduleParameters(
     const modules = [...((inner === null ? null : python.entries(inner)) ?? [])];
     for (const [name, one] of modules.toReversed()) waiting.push({ prefix: `${prefix}${name}.`, module: one });
   }
-  return { parameters, missing, storages };
+  return { parameters, missing, held };
 }

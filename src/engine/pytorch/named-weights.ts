@@ -8,9 +8,8 @@ import { firstArguments } from "../cpython/call-frames.ts";
 import { readableInterpreter } from "../cpython/interpreter.ts";
 import { pythonObjects } from "../cpython/objects.ts";
 import type { AddressOf, EngineRow, LiveTensor, Look, NameAt, ReadMemory } from "../engine.ts";
-import { isThere, type Storage } from "./cache-tensor.ts";
 import { goneRow } from "./gone-row.ts";
-import { isModule, moduleParameters, type Parameter } from "./module-parameters.ts";
+import { type HeldTensor, isHeld, isModule, moduleParameters, type Parameter } from "./module-parameters.ts";
 import { parameterRow, parameterTensor } from "./parameter-rows.ts";
 import { ENGINE_NAME } from "./probes.ts";
 
@@ -31,7 +30,7 @@ export interface NamedWeights {
 
 interface Named {
   readonly tensor: LiveTensor;
-  readonly storage: Storage;
+  readonly held: HeldTensor;
 }
 
 /** A file that is mapped has told its names by then. */
@@ -39,7 +38,7 @@ const PATIENCE_NS = 500_000_000n;
 /** So often the objects of a process are read until they hold what is used, and no sooner after each other. */
 const LOOKS = 32;
 const LOOK_NS = 200_000_000n;
-/** Time between looks at the storages. */
+/** Time between looks at what holds them. */
 const CHECK_NS = 1_000_000_000n;
 /** Addresses that stayed without a name though the objects were read. */
 const NAMELESS = 4096;
@@ -60,9 +59,7 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
   let steps: EngineRow<"step">[] = [];
 
   /** Of every module that a thread is in, outermost first, so that names begin there; null where they cannot be told. */
-  function parametersNow(
-    read: ReadMemory,
-  ): { parameters: readonly Parameter[]; storages: Map<bigint, Storage> } | null {
+  function parametersNow(read: ReadMemory): { parameters: readonly Parameter[]; held: Map<bigint, HeldTensor> } | null {
     const python = readableInterpreter(pid, addressOf, read);
     if ("untold" in python) {
       untold = python.untold;
@@ -81,9 +78,9 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
     // Threads go on meanwhile: what is read of their calls may have lost the outer ones, but not twice the same.
     const again = new Set(modulesNow());
     if (!roots.every((root) => again.has(root)) || ![...again].every((module) => seen.has(module))) return null;
-    const storages = new Map(found.flatMap((one) => [...one.storages]));
+    const held = new Map(found.flatMap((one) => [...one.held]));
     const parameters = new Map(found.flatMap((one) => one.parameters).map((one) => [one.addr, one] as const));
-    return { parameters: [...parameters.values()], storages };
+    return { parameters: [...parameters.values()], held };
   }
 
   function forget(addr: bigint, { tensor }: Named, timestamp_ns: bigint): void {
@@ -93,7 +90,7 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
   }
 
   function check(read: ReadMemory, now_ns: bigint): void {
-    for (const [addr, one] of named) if (!isThere(one.storage, read)) forget(addr, one, checkedNs);
+    for (const [addr, one] of named) if (!isHeld(one.held, read)) forget(addr, one, checkedNs);
     checkedNs = now_ns;
   }
 
@@ -107,16 +104,16 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
   }
 
   /** @returns how many are new */
-  function tell(parameters: readonly Parameter[], storages: ReadonlyMap<bigint, Storage>, now_ns: bigint): number {
+  function tell(parameters: readonly Parameter[], heldAt: ReadonlyMap<bigint, HeldTensor>, now_ns: bigint): number {
     let fresh = 0;
     for (const parameter of parameters) {
-      const storage = storages.get(parameter.addr);
+      const held = heldAt.get(parameter.addr);
       // What a file names is told of by its mapping.
-      if (storage === undefined || nameAt(pid, parameter.addr) !== null) continue;
+      if (held === undefined || nameAt(pid, parameter.addr) !== null) continue;
       const tensor = parameterTensor(ENGINE_NAME, pid, parameter);
       const { name, size_bytes } = named.get(parameter.addr)?.tensor ?? {};
       if (name === tensor.name && size_bytes === tensor.size_bytes) continue;
-      named.set(parameter.addr, { tensor, storage });
+      named.set(parameter.addr, { tensor, held });
       tensors.push(parameterRow(tensor, now_ns));
       fresh += 1;
     }
@@ -150,7 +147,7 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
         giveUp();
         return null;
       }
-      const fresh = tell(found.parameters, found.storages, begin_ns);
+      const fresh = tell(found.parameters, found.held, begin_ns);
       for (const addr of named.keys()) wanted.delete(addr);
       // What is left may be of another model, in which no thread was just now.
       if (wanted.size === 0) left = LOOKS;

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { NameAt, ReadMemory } from "../../../../src/engine/engine.ts";
 import { namedWeights } from "../../../../src/engine/pytorch/named-weights.ts";
+import { COPIED } from "../../../../src/engine/pytorch/tensor-impl.ts";
+import { TORCH } from "../../../../src/engine/pytorch/torch-layout.ts";
 import { addressOf, isReadable, type WaitingPython, waitingPython } from "../../../fixtures/waiting-python.ts";
 
 const PROGRAM = new URL("../../../fixtures/torch_modules.py", import.meta.url).pathname;
@@ -157,6 +159,25 @@ describe("weights that no file names", () => {
       address === runtime + 40n ? new Uint8Array(length) : read(address, length);
     for (let i = 1n; nothing.untold().length === 0 && i < 70n; i++) expect(nothing.look(blind, () => i * S)).toBeNull();
     expect(nothing.untold()[0]).toContain("no thread of its process was seen in a method of a module");
+  });
+
+  test("end where another tensor has their storage, as one of the same size that came to lie where they were", () => {
+    if (!isKnown()) return;
+    const { state, look } = weights();
+    state.want(at(0), 0n);
+    look(S);
+    state.takeRows();
+    const types = TORCH.tensor.type - COPIED.tensor.from;
+    // All tensors are of another type.
+    const others: ReadMemory = (address, length) => {
+      const bytes = read(address, length);
+      if (bytes !== null && length === COPIED.tensor.bytes) bytes[types] = 0;
+      return bytes;
+    };
+    state.look(others, () => 2n * S);
+    expect(state.takeRows().tensors.map(({ kind, timestamp_ns }) => [kind, timestamp_ns])).toEqual(
+      Array.from({ length: 4 }, () => ["free", S]),
+    );
   });
 
   test("end when they were last known to be there, and are looked for again where they are used", async () => {
