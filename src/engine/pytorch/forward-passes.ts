@@ -242,7 +242,7 @@ export function forwardPasses(
       objects.look(read, now_ns(), isLast);
       if (isLast) named.check(read, now_ns());
       for (const { addr } of weights.live()) named.want(addr, 0n);
-      const look = named.look(read, now_ns);
+      const look = named.look(read, now_ns, passes);
       return look === null ? [] : [look];
     },
     leave(read) {

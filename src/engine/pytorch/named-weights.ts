@@ -18,8 +18,11 @@ export interface NamedWeights {
   want(addr: bigint, time_ns: bigint): void;
   /** The name of the parameter that begins at an address; null for none. */
   nameAt(addr: bigint): string | null;
-  /** Reads the objects, where that is wanted, and looks whether what was told is still there. */
-  look(read: ReadMemory, now_ns: () => bigint): Look | null;
+  /**
+   * Reads the objects, where that is wanted, and looks whether what was told is still there.
+   * @param passes how many have begun: where none has since the last time no thread is in a method, and nothing is read
+   */
+  look(read: ReadMemory, now_ns: () => bigint, passes: number): Look | null;
   /** Looks at once whether what was told is still there. */
   check(read: ReadMemory, now_ns: bigint): void;
   takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
@@ -53,6 +56,7 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
   const wanted = new Map<bigint, bigint>();
   let left = LOOKS;
   let readNs = 0n;
+  let readPasses = 0;
   let checkedNs = 0n;
   let untold: string | null = null;
   let tensors: EngineRow<"tensor">[] = [];
@@ -132,14 +136,15 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
       if (!wanted.has(addr)) wanted.set(addr, time_ns);
     },
     nameAt: (addr) => named.get(addr)?.tensor.name ?? null,
-    look(read, now_ns = monotonicNs) {
+    look(read, now_ns = monotonicNs, passes) {
       const begin_ns = now_ns();
       if (named.size > 0 && begin_ns >= checkedNs + CHECK_NS) check(read, begin_ns);
       const isLong = [...wanted.values()].some((since_ns) => begin_ns >= since_ns + PATIENCE_NS);
-      if (!isLong || begin_ns < readNs + LOOK_NS) return null;
+      if (!isLong || passes === readPasses || begin_ns < readNs + LOOK_NS) return null;
       for (const addr of wanted.keys()) if (nameAt(pid, addr) !== null) wanted.delete(addr);
       if (wanted.size === 0) return null;
       readNs = begin_ns;
+      readPasses = passes;
       left -= 1;
       const found = parametersNow(read);
       // Names that begin at a part of the model are none: it must be the one that holds what is used.

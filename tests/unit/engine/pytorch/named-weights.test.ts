@@ -31,7 +31,8 @@ afterAll(() => program.end());
 const at = (i: number): bigint => BigInt(said.data[i] ?? 0);
 const weights = (nameAt = NO_FILE) => {
   const state = namedWeights(said.pid, nameAt, addressOf);
-  return { state, look: (now_ns: bigint) => state.look(read, () => now_ns) };
+  // A pass begins before each.
+  return { state, look: (now_ns: bigint) => state.look(read, () => now_ns, Number(now_ns)) };
 };
 
 describe("weights that no file names", () => {
@@ -112,7 +113,7 @@ describe("weights that no file names", () => {
       if (address === runtime + 40n) looks += 1;
       return read(address, length);
     };
-    for (let i = 1n; i < 70n; i++) state.look(counted, () => i * S);
+    for (let i = 1n; i < 70n; i++) state.look(counted, () => i * S, Number(i));
     // Each look reads the calls twice.
     expect([looks, state.untold(), look(70n * S)]).toEqual([2 * 32, [], null]);
     state.want(at(4), 70n * S);
@@ -137,18 +138,18 @@ describe("weights that no file names", () => {
       return isOuter ? new Uint8Array(8) : bytes;
     };
     const outer = new Set([BigInt(said.model)]);
-    expect(state.look(torn, () => S)).toBeNull();
+    expect(state.look(torn, () => S, 1)).toBeNull();
     expect(isTorn).toBe(true);
     reads = 0;
     outer.clear();
-    expect(state.look(torn, () => 2n * S)).toMatchObject({ found: 4 });
+    expect(state.look(torn, () => 2n * S, 2)).toMatchObject({ found: 4 });
     expect(state.nameAt(at(1))).toBe("layers.0.weight");
   });
 
   test("have none where there is no Python, or no thread is in a method of a module, and why is said", () => {
     const none = namedWeights(process.pid, NO_FILE, () => null);
     none.want(8n, 0n);
-    expect(none.look(read, () => S)).toBeNull();
+    expect(none.look(read, () => S, 1)).toBeNull();
     expect(none.untold()[0]).toContain("no Python interpreter was found");
     if (!isKnown()) return;
     const nothing = namedWeights(said.pid, NO_FILE, addressOf);
@@ -157,8 +158,22 @@ describe("weights that no file names", () => {
     // The state of the interpreter reads as zero: no thread is anywhere.
     const blind: ReadMemory = (address, length) =>
       address === runtime + 40n ? new Uint8Array(length) : read(address, length);
-    for (let i = 1n; nothing.untold().length === 0 && i < 70n; i++) expect(nothing.look(blind, () => i * S)).toBeNull();
+    for (let i = 1n; nothing.untold().length === 0 && i < 70n; i++)
+      expect(nothing.look(blind, () => i * S, Number(i))).toBeNull();
     expect(nothing.untold()[0]).toContain("no thread of its process was seen in a method of a module");
+  });
+
+  test("are looked for once a pass begins, and not while none does, as in a server that waits for requests", () => {
+    if (!isKnown()) return;
+    const state = namedWeights(said.pid, NO_FILE, addressOf);
+    state.want(at(0), 0n);
+    const runtime = addressOf(said.pid, /python3/, "_PyRuntime") ?? 0n;
+    // No thread is anywhere.
+    const idle: ReadMemory = (address, length) =>
+      address === runtime + 40n ? new Uint8Array(length) : read(address, length);
+    for (let i = 1n; i < 70n; i++) expect(state.look(idle, () => i * S, 1)).toBeNull();
+    expect(state.untold()).toEqual([]);
+    expect(state.look(read, () => 70n * S, 2)).toMatchObject({ found: 4 });
   });
 
   test("end where another tensor has their storage, as one of the same size that came to lie where they were", () => {
@@ -174,7 +189,7 @@ describe("weights that no file names", () => {
       if (bytes !== null && length === COPIED.tensor.bytes) bytes[types] = 0;
       return bytes;
     };
-    state.look(others, () => 2n * S);
+    state.look(others, () => 2n * S, 2);
     expect(state.takeRows().tensors.map(({ kind, timestamp_ns }) => [kind, timestamp_ns])).toEqual(
       Array.from({ length: 4 }, () => ["free", S]),
     );
