@@ -1,6 +1,7 @@
 /**
  * Weights that no mapped file names, by the names that the modules of the program have for them: its Python objects are read from
- * outside, once a pass has looked something up in a table without a name, while a thread is in a method of a module.
+ * outside, once a pass has looked something up in a table without a name, while a thread is in a method of a module. The same names
+ * tell how many layers a model has, where that is asked.
  */
 import { monotonicNs } from "../../kernel/libc.ts";
 import { nullsOf } from "../../schema/row.ts";
@@ -9,7 +10,15 @@ import { readableInterpreter } from "../cpython/interpreter.ts";
 import { pythonObjects } from "../cpython/objects.ts";
 import type { AddressOf, EngineRow, LiveTensor, Look, NameAt, ReadMemory } from "../engine.ts";
 import { goneRow } from "./gone-row.ts";
-import { type HeldTensor, isHeld, isModule, moduleParameters, type Parameter } from "./module-parameters.ts";
+import { layersOfModel, type ModelLayers } from "./model-layers.ts";
+import {
+  type HeldTensor,
+  isHeld,
+  isModule,
+  type ModelParameters,
+  moduleParameters,
+  type Parameter,
+} from "./module-parameters.ts";
 import { parameterRow, parameterTensor } from "./parameter-rows.ts";
 import { ENGINE_NAME } from "./probes.ts";
 
@@ -18,6 +27,11 @@ export interface NamedWeights {
   want(addr: bigint, time_ns: bigint): void;
   /** The name of the parameter that begins at an address; null for none. */
   nameAt(addr: bigint): string | null;
+  /**
+   * How many layers the model has whose table of tokens begins at an address; null while that is looked for, which this begins.
+   * @param since_ns when the table was used
+   */
+  layersOf(table: bigint, since_ns: bigint): ModelLayers | null;
   /**
    * Reads the objects, where that is wanted, and looks whether what was told is still there.
    * @param passes how many have begun: where none has since the last time no thread is in a method, and nothing is read
@@ -36,6 +50,20 @@ interface Named {
   readonly held: HeldTensor;
 }
 
+/** Models as the modules read, each with the parameters below the outermost of its modules, and all of these. */
+interface ReadModels {
+  readonly models: readonly ModelParameters[];
+  readonly parameters: readonly Parameter[];
+  readonly held: ReadonlyMap<bigint, HeldTensor>;
+}
+
+/** What was learned of the layers of a model. */
+interface Layers {
+  readonly layers: ModelLayers;
+  /** What held its table then; null where they are not known. */
+  readonly held: HeldTensor | null;
+}
+
 /** A file that is mapped has told its names by then. */
 const PATIENCE_NS = 500_000_000n;
 /** So often the objects of a process are read until they hold what is used, and no sooner after each other. */
@@ -46,6 +74,8 @@ const CHECK_NS = 1_000_000_000n;
 /** Addresses that stayed without a name though the objects were read. */
 const NAMELESS = 4096;
 const NO_MODULE = "no thread of its process was seen in a method of a module that holds them";
+const NO_LAYERS =
+  "no thread of its process was seen in a method of a module that holds them beside the table of tokens";
 
 /** None known yet. @param nameAt what a mapped file says of an address */
 export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf): NamedWeights {
@@ -54,6 +84,9 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
   const nameless = new Set<bigint>();
   /** Those that are used and have no name yet, each since when. */
   const wanted = new Map<bigint, bigint>();
+  /** Layers of models by their tables, and the tables of which they are wanted, each since when. */
+  const layers = new Map<bigint, Layers>();
+  const unlayered = new Map<bigint, bigint>();
   let left = LOOKS;
   let readNs = 0n;
   let readPasses = 0;
@@ -63,7 +96,7 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
   let steps: EngineRow<"step">[] = [];
 
   /** Of every module that a thread is in, outermost first, so that names begin there; null where they cannot be told. */
-  function parametersNow(read: ReadMemory): { parameters: readonly Parameter[]; held: Map<bigint, HeldTensor> } | null {
+  function modelsNow(read: ReadMemory): ReadModels | null {
     const python = readableInterpreter(pid, addressOf, read);
     if ("untold" in python) {
       untold = python.untold;
@@ -84,7 +117,7 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
     if (!roots.every((root) => again.has(root)) || ![...again].every((module) => seen.has(module))) return null;
     const held = new Map(found.flatMap((one) => [...one.held]));
     const parameters = new Map(found.flatMap((one) => one.parameters).map((one) => [one.addr, one] as const));
-    return { parameters: [...parameters.values()], held };
+    return { models: found, parameters: [...parameters.values()], held };
   }
 
   function forget(addr: bigint, { tensor }: Named, timestamp_ns: bigint): void {
@@ -95,15 +128,19 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
 
   function check(read: ReadMemory, now_ns: bigint): void {
     for (const [addr, one] of named) if (!isHeld(one.held, read)) forget(addr, one, checkedNs);
+    // Another model may have its table there by now.
+    for (const [table, { held }] of layers) if (held !== null && !isHeld(held, read)) layers.delete(table);
     checkedNs = now_ns;
   }
 
   /** What was looked for often enough is looked for no more, and nothing is where nothing has a name by then. */
   function giveUp(): void {
-    if (left === 0 && named.size === 0) untold ??= NO_MODULE;
+    if (left === 0 && wanted.size > 0 && named.size === 0 && layers.size === 0) untold ??= NO_MODULE;
     if (left > 0 && untold === null) return;
     for (const addr of wanted.keys()) if (nameless.size < NAMELESS) nameless.add(addr);
     wanted.clear();
+    for (const table of unlayered.keys()) layers.set(table, { layers: { untold: untold ?? NO_LAYERS }, held: null });
+    unlayered.clear();
     left = LOOKS;
   }
 
@@ -130,32 +167,61 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
     return fresh;
   }
 
+  function countLayers({ models, held }: ReadModels): void {
+    for (const { parameters, missing } of models) {
+      const tables = parameters.filter(({ addr }) => unlayered.has(addr));
+      if (tables.length === 0) continue;
+      const names = [...parameters.map(({ name }) => name), ...missing];
+      for (const { addr, name } of tables) {
+        const found = layersOfModel(names, name);
+        // A part of a model that has the table alone tells nothing.
+        if (found === null) continue;
+        // One that guesses tokens ahead for a larger one may share its table.
+        const other = layers.get(addr)?.layers;
+        const most = typeof other === "number" ? Math.max(found, other) : found;
+        layers.set(addr, { layers: most, held: held.get(addr) ?? null });
+      }
+    }
+    for (const table of layers.keys()) unlayered.delete(table);
+  }
+
   return {
     want(addr, time_ns) {
-      if (untold !== null || named.has(addr) || nameless.has(addr) || wanted.size >= NAMELESS) return;
-      if (!wanted.has(addr)) wanted.set(addr, time_ns);
+      if (named.has(addr) || nameless.has(addr) || wanted.size >= NAMELESS) return;
+      if (untold !== null) {
+        if (nameless.size < NAMELESS) nameless.add(addr);
+      } else if (!wanted.has(addr)) wanted.set(addr, time_ns);
+    },
+    layersOf(table, since_ns) {
+      const found = layers.get(table);
+      if (found !== undefined) return found.layers;
+      if (untold !== null) return { untold };
+      if (!unlayered.has(table) && unlayered.size < NAMELESS) unlayered.set(table, since_ns);
+      return null;
     },
     nameAt: (addr) => named.get(addr)?.tensor.name ?? null,
     look(read, now_ns = monotonicNs, passes) {
       const begin_ns = now_ns();
-      if (named.size > 0 && begin_ns >= checkedNs + CHECK_NS) check(read, begin_ns);
-      const isLong = [...wanted.values()].some((since_ns) => begin_ns >= since_ns + PATIENCE_NS);
+      if (named.size + layers.size > 0 && begin_ns >= checkedNs + CHECK_NS) check(read, begin_ns);
+      const since = [...wanted.values(), ...unlayered.values()];
+      const isLong = since.some((since_ns) => begin_ns >= since_ns + PATIENCE_NS);
       if (!isLong || passes === readPasses || begin_ns < readNs + LOOK_NS) return null;
       for (const addr of wanted.keys()) if (nameAt(pid, addr) !== null) wanted.delete(addr);
-      if (wanted.size === 0) return null;
+      if (wanted.size === 0 && unlayered.size === 0) return null;
       readNs = begin_ns;
       readPasses = passes;
       left -= 1;
-      const found = parametersNow(read);
+      const found = modelsNow(read);
       // Names that begin at a part of the model are none: it must be the one that holds what is used.
-      if (!found?.parameters.some(({ addr }) => wanted.has(addr))) {
+      if (!found?.parameters.some(({ addr }) => wanted.has(addr) || unlayered.has(addr))) {
         giveUp();
         return null;
       }
       const fresh = tell(found.parameters, found.held, begin_ns);
+      countLayers(found);
       for (const addr of named.keys()) wanted.delete(addr);
       // What is left may be of another model, in which no thread was just now.
-      if (wanted.size === 0) left = LOOKS;
+      if (wanted.size === 0 && unlayered.size === 0) left = LOOKS;
       else giveUp();
       return {
         ...{ graph: "model", tensors: found.parameters.length, found: fresh, refused: {} },
@@ -170,6 +236,7 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
       return taken;
     },
     live: () => [...named.values()].map(({ tensor }) => tensor),
-    untold: () => (untold === null ? [] : [`the names of its weights are not identifiable: ${untold}`]),
+    untold: () =>
+      untold === null || nameless.size === 0 ? [] : [`the names of its weights are not identifiable: ${untold}`],
   };
 }

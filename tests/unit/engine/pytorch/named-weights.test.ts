@@ -74,6 +74,41 @@ describe("weights that no file names", () => {
     expect(state.nameAt(at(0))).toBeNull();
   });
 
+  test("tell how many layers their model has, where that is asked, also where a file has their names", () => {
+    if (!isKnown()) return;
+    const file: NameAt = () => ({ name: "of a file" });
+    const { state, look } = weights(file);
+    expect(state.layersOf(at(0), 0n)).toBeNull();
+    expect(look(S / 4n)).toBeNull();
+    expect(look(S)).toMatchObject({ tensors: 4, found: 0 });
+    expect([state.layersOf(at(0), 0n), state.live(), state.untold()]).toEqual([2, [], []]);
+    // Another table lies there by now, whose model may have others.
+    state.check(() => null, S);
+    expect(state.layersOf(at(0), 0n)).toBeNull();
+    look(2n * S);
+    expect(state.layersOf(at(0), 0n)).toBe(2);
+    // The module that holds this one has no numbers.
+    expect(state.layersOf(at(4), 0n)).toBeNull();
+    for (let i = 3n; i < 40n; i++) look(i * S);
+    expect(state.layersOf(at(4), 0n)).toEqual({
+      untold: expect.stringContaining("no thread of its process was seen in a method of a module"),
+    });
+    expect([state.layersOf(at(0), 0n), state.untold()]).toEqual([2, []]);
+  });
+
+  test("do not tell how many layers a model has where there is no Python, which is no want of names by itself", () => {
+    const state = namedWeights(process.pid, NO_FILE, () => null);
+    expect(state.layersOf(8n, 0n)).toBeNull();
+    expect(state.look(read, () => S, 1)).toBeNull();
+    for (const table of [8n, 9n])
+      expect(state.layersOf(table, 0n)).toEqual({
+        untold: expect.stringContaining("no Python interpreter was found"),
+      });
+    expect(state.untold()).toEqual([]);
+    state.want(8n, S);
+    expect(state.untold()).toHaveLength(1);
+  });
+
   test("that no module holds have no name, and those that it holds have none for them", () => {
     if (!isKnown()) return;
     const { state, look } = weights();
