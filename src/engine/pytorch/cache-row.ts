@@ -11,28 +11,32 @@ const MOST_BLOCK_BYTES = 2 ** 32 - 1;
 /**
  * @param number among the parts of its cache: keys before values, layers in their order
  * @param form whether its block stays where it is, or is made anew for every pass
+ * @param hasLayer false where others may be missing among these parts, so that its number does not tell its layer
  */
 export function cachePart(
   pid: number,
   part: CacheTensor,
   number: number,
   form: "blocks" | "moved" = "blocks",
+  hasLayer = true,
 ): LiveTensor {
   const { addr, size_bytes, type, element_bytes, sequences, heads, rows, head_elements } = part;
-  const [layer, letter] = [number >> 1, number % 2 === 0 ? "k" : "v"];
+  const letter = number % 2 === 0 ? "k" : "v";
+  const layer = hasLayer ? number >> 1 : null;
+  const name = layer === null ? `cache_${letter}` : `cache_${letter}_l${layer}`;
   const elements = heads * head_elements;
   const row_bytes = elements * element_bytes;
   // Heads of a sequence lie one behind the other, each with its part of every row.
   const block = { row_bytes, block_tokens: rows, block_bytes: rows * row_bytes };
   const kv_layout: KvLayout = block.block_bytes <= MOST_BLOCK_BYTES ? { form, ...block } : UNKNOWN_LAYOUT;
   return {
-    ...{ engine: ENGINE_NAME, pid, name: `cache_${letter}_l${layer}`, tensor_type: type, addr, size_bytes },
+    ...{ engine: ENGINE_NAME, pid, name, tensor_type: type, addr, size_bytes },
     ...{
       ne: [elements, sequences * rows],
       nb: [],
       region_type: "kv_cache",
       layer,
-      logical_id: `layer${layer}.${letter}`,
+      logical_id: layer === null ? null : `layer${layer}.${letter}`,
     },
     ...{ kv_layout, drawn: true, is_alone: true },
   };

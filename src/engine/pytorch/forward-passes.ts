@@ -26,7 +26,7 @@ interface Pass {
   /** What its cache tells is added when it is over. */
   row: EngineRow<"step">;
   /** Null where the lookup could not be read. */
-  readonly table: string | null;
+  readonly table: { readonly key: string; readonly addr: bigint } | null;
   drawn_ns: bigint | null;
   /** Rows that it wrote into what may be a cache. */
   readonly writes: TimedWrite[];
@@ -77,7 +77,7 @@ export function forwardPasses(
   const tables = tokenTables(nameAt);
   const weights = operandWeights(pid, nameAt);
   const takeSequences = sequenceNumbers();
-  const caches = staticCaches(pid, takeSequences);
+  const caches = staticCaches(pid, named.layersOf, takeSequences);
   const moving = movingCaches(pid, takeSequences);
   const memory = passMemory();
   let passes = 0;
@@ -108,11 +108,12 @@ export function forwardPasses(
     if (next_ns !== null) memory.end(pass.number, next_ns);
     const isWhole = pass.drawn_ns !== null || next_ns !== null;
     move(pass, isWhole);
-    const { row, drawn_ns, writes } = pass;
+    const { row, table, drawn_ns, writes } = pass;
     const isSoon = next_ns !== null && next_ns - row.timestamp_ns <= NEXT_NS;
     // Of a thread that draws tokens, a pass without one was interrupted, or is not over.
     const untold_ns = draws ? null : row.timestamp_ns;
-    rows.push(...caches.endPass({ ...row, end_ns: drawn_ns ?? (isSoon ? next_ns : untold_ns) }, writes, isWhole));
+    const ended = { ...row, end_ns: drawn_ns ?? (isSoon ? next_ns : untold_ns) };
+    rows.push(...caches.endPass(ended, writes, isWhole, table?.addr ?? null));
   }
 
   function begin(thread: Thread, { timestamp_ns, tid }: RawRecord, lookup: Lookup | null): void {
@@ -125,7 +126,7 @@ export function forwardPasses(
     thread.pass = {
       number: passes,
       row,
-      table: lookup && keyOf(lookup.table),
+      table: lookup && { key: keyOf(lookup.table), addr: lookup.table.addr },
       drawn_ns: null,
       writes: [],
       appends: [],
@@ -144,7 +145,8 @@ export function forwardPasses(
     const role = lookup && key ? tables.roleOf(pid, key, lookup.table.addr) : "unnamed";
     // Without a name, a second table that is looked up before a token is drawn belongs to the same pass, as that of positions.
     const isSecond = role === "unnamed" && thread.pass !== null && thread.pass.drawn_ns === null;
-    const isStep = role === "tokens" || (role === "unnamed" && !(isSecond && thread.pass?.table !== key));
+    const isStep =
+      role === "tokens" || (role === "unnamed" && !(isSecond && (thread.pass?.table?.key ?? null) !== key));
     if (isStep) begin(thread, record, lookup);
     if (lookup !== null && nameAt(pid, lookup.table.addr) === null) named.want(lookup.table.addr, record.timestamp_ns);
     if (lookup !== null && thread.pass !== null) weights.note(lookup.table, thread.pass.number, true, record);
@@ -243,6 +245,7 @@ export function forwardPasses(
       if (isLast) named.check(read, now_ns());
       for (const { addr } of weights.live()) named.want(addr, 0n);
       const look = named.look(read, now_ns, passes);
+      rows.push(...caches.settle());
       return look === null ? [] : [look];
     },
     leave(read) {
@@ -271,6 +274,6 @@ export function forwardPasses(
       ...named.live(),
       ...caches.live(),
     ],
-    untold: () => [...moving.untold(), ...named.untold()],
+    untold: () => [...caches.untold(), ...moving.untold(), ...named.untold()],
   };
 }

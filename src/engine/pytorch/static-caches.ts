@@ -1,6 +1,7 @@
 /**
  * Caches of keys and values that stay where they are, by the rows that passes write into them: in each pass the same pairs of
- * tensors in the same order, keys first, which is the order of the layers. Told from the second pass on.
+ * tensors in the same order, keys first, which is the order of the layers. Told from the second pass on, once it is known how many
+ * layers the model has: some may be written otherwise, as those whose window a prompt fills, or have no such cache.
  */
 import { nullsOf } from "../../schema/row.ts";
 import type { EngineRow, LiveTensor, ReadMemory } from "../engine.ts";
@@ -9,6 +10,7 @@ import { cachePart, cacheRow } from "./cache-row.ts";
 import { isThere, type Storage } from "./cache-tensor.ts";
 import type { CacheWrite } from "./cache-write.ts";
 import { goneRow } from "./gone-row.ts";
+import type { ModelLayers } from "./model-layers.ts";
 import { sequenceNumbers } from "./sequence-numbers.ts";
 
 /** A write of a pass, and when. */
@@ -22,10 +24,18 @@ export interface StaticCaches {
   /**
    * A pass is over.
    * @param isWhole false where it may have been cut: it has rows only where it wrote all that the one before it wrote
+   * @param table where that of its tokens lies, by which its model is known; null where that could not be read
    * @returns steps of its thread that are decided, with the rows that they wrote, where these are told
    */
-  endPass(row: EngineRow<"step">, writes: readonly TimedWrite[], isWhole: boolean): readonly EngineRow<"step">[];
-  /** The steps of all threads that are not decided yet. */
+  endPass(
+    row: EngineRow<"step">,
+    writes: readonly TimedWrite[],
+    isWhole: boolean,
+    table: bigint | null,
+  ): readonly EngineRow<"step">[];
+  /** Asks again for the layers of the models that wrote caches. @returns the steps that waited for that */
+  settle(): readonly EngineRow<"step">[];
+  /** The steps that are not decided yet: nothing more comes soon. */
   flush(): readonly EngineRow<"step">[];
   /**
    * Looks whether the memory of each cache is still that, once all writes so far were noted. What is missed ends with the
@@ -34,7 +44,12 @@ export interface StaticCaches {
   check(read: ReadMemory, now_ns: () => bigint, isLast?: boolean): void;
   takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
   live(): LiveTensor[];
+  /** Why the layers of some are not told; empty while those of all are. */
+  untold(): readonly string[];
 }
+
+/** Layers of the model whose table lies at an address, which was used at that time; null while that is not known yet. */
+export type LayersOf = (table: bigint, since_ns: bigint) => ModelLayers | null;
 
 interface Cache {
   /** Its tensors in their order. */
@@ -43,6 +58,12 @@ interface Cache {
   readonly first: readonly [TimedWrite, ...TimedWrite[]];
   /** Number of its first sequence among all of the process. */
   readonly sequence: number;
+  /** The table of the pass in which they were first seen. */
+  readonly table: bigint | null;
+  /** Whether these are all layers of its model, or why that is not so; null while it is not known yet. */
+  layers: "all" | Untold | null;
+  /** Steps that wrote it until then. */
+  readonly waiting: Undecided[];
   /** The row behind the last that was written. */
   next: number;
   /** When it was last known to be there. */
@@ -63,12 +84,21 @@ interface Undecided {
   readonly cache: Cache;
 }
 
+interface Untold {
+  readonly untold: string;
+}
+
 /** A program that makes a cache for each request would fill our memory. */
 const CACHES = 256;
+const TOO_MANY = `more than ${CACHES} caches were written before it was known how many layers their model has`;
+const TOO_LATE = "nothing more was seen before it was known how many layers its model has";
 /** Of a pass; a step of more is told without its rows. */
 const SEQUENCES = 256;
 /** Time between looks at the storages. */
 const LOOK_NS = 100_000_000n;
+
+/** How many numbers of rows there is room for in the layers. */
+const sizesOf = (layers: readonly TimedWrite[]): number => new Set(layers.map(({ write }) => write.rows)).size;
 
 const keyOf = ({ storage, addr, type, sequences, heads, rows, head_elements }: CacheWrite): string =>
   `${storage.structure}/${addr}/${type}/${sequences}x${heads}x${rows}x${head_elements}`;
@@ -89,12 +119,19 @@ function layersOf(writes: readonly TimedWrite[], tokens: number): readonly [Time
   return [first, ...mine.slice(1)];
 }
 
-/** None seen yet. */
-export function staticCaches(pid: number, takeSequences = sequenceNumbers()): StaticCaches {
+/** None seen yet. @param modelLayers is asked once more for what is not known yet, with each pass and when it is told to */
+export function staticCaches(
+  pid: number,
+  modelLayers: LayersOf = () => null,
+  takeSequences = sequenceNumbers(),
+): StaticCaches {
   /** By their first tensor. */
   const caches = new Map<string, Cache>();
   /** By thread. */
   const undecided = new Map<number, Undecided>();
+  /** Of which it is not known whether they have all layers, the oldest first. */
+  const unsettled = new Set<Cache>();
+  const untold = new Set<string>();
   let kinds = 0;
   let lookedNs = 0n;
   let tensors: EngineRow<"tensor">[] = [];
@@ -104,24 +141,33 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
     ...new Map(first.map(({ write: { storage } }) => [storage.structure, storage])).values(),
   ];
 
+  const partsOf = ({ first, layers }: Cache): LiveTensor[] =>
+    first.map(({ write }, i) => cachePart(pid, write, i, "blocks", layers === "all"));
+
+  function addTensors(cache: Cache): void {
+    for (const [i, part] of partsOf(cache).entries()) {
+      const { write, timestamp_ns, tid } = cache.first[i] ?? cache.first[0];
+      tensors.push(cacheRow(part, write, { timestamp_ns, tid }, "graph"));
+    }
+    if (cache.layers !== null && cache.layers !== "all") untold.add(cache.layers.untold);
+  }
+
+  function freeTensors(cache: Cache): void {
+    const from = { timestamp_ns: cache.alive_ns, pid, tid: cache.first[0].tid, evidence: "operand" } as const;
+    for (const storage of storagesOf(cache)) tensors.push(goneRow(storage, from));
+  }
+
   /** Its memory may be something else's. */
   function forget(cache: Cache): void {
     cache.isGone = true;
     cache.missed_ns ??= cache.alive_ns;
     if (cache.tensors === null) return;
     cache.tensors = null;
-    const from = { timestamp_ns: cache.alive_ns, pid, tid: cache.first[0].tid, evidence: "operand" } as const;
-    for (const storage of storagesOf(cache)) tensors.push(goneRow(storage, from));
+    if (cache.layers !== null) freeTensors(cache);
   }
 
   function forgetMissed(): void {
     for (const cache of caches.values()) if (cache.missed_ns !== null && !cache.isGone) forget(cache);
-  }
-
-  function place({ write, timestamp_ns, tid }: TimedWrite, number: number): LiveTensor {
-    const tensor = cachePart(pid, write, number);
-    tensors.push(cacheRow(tensor, write, { timestamp_ns, tid }, "graph"));
-    return tensor;
   }
 
   /** Tells of a cache; what lay there before is gone. */
@@ -130,12 +176,13 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
     const meetsMine = (other: Storage): boolean =>
       mine.some((one) => one.addr < other.addr + other.size_bytes && other.addr < one.addr + one.size_bytes);
     for (const other of caches.values()) if (other !== cache && storagesOf(other).some(meetsMine)) forget(other);
-    cache.tensors = cache.first.map(place);
+    cache.tensors = partsOf(cache);
     cache.wasTold = true;
+    if (cache.layers !== null) addTensors(cache);
   }
 
   /** The cache that these are, told of once they come a second time: of one that stays, rows that follow those before, or come again. */
-  function cacheOf(layers: readonly [TimedWrite, ...TimedWrite[]]): Cache {
+  function cacheOf(layers: readonly [TimedWrite, ...TimedWrite[]], table: bigint | null): Cache {
     const keys = layers.map(({ write }) => keyOf(write));
     const [key = ""] = keys;
     const [{ write, timestamp_ns: alive_ns }] = layers;
@@ -155,6 +202,9 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
       keys,
       first: layers,
       sequence: takeSequences(write.sequences),
+      table,
+      layers: null,
+      waiting: [],
       next,
       alive_ns,
       tensors: null,
@@ -163,6 +213,9 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
       isGone: false,
     };
     caches.set(key, cache);
+    const [oldest] = unsettled;
+    if (oldest !== undefined && unsettled.size >= CACHES) steps.push(...settleOne(oldest, { untold: TOO_MANY }));
+    unsettled.add(cache);
     return cache;
   }
 
@@ -172,13 +225,47 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
   }
 
   /** How many caches the layers have: some may have room for fewer rows, as those that look back over a window. */
-  function tellKinds({ timestamp_ns, tid }: EngineRow<"step">, layers: readonly TimedWrite[]): void {
-    const sizes = new Set(layers.map(({ write }) => write.rows)).size;
-    if (sizes <= kinds) return;
-    kinds = sizes;
+  function tellKinds({ timestamp_ns, tid }: Pick<EngineRow<"step">, "timestamp_ns" | "tid">, kv_caches: number): void {
+    if (kv_caches <= kinds) return;
+    kinds = kv_caches;
     const { engine: _engine, ...none } = nullsOf("step");
-    const detail = JSON.stringify({ settings: { kv_caches: sizes } });
-    steps.push({ ...none, timestamp_ns, pid, tid, kind: "engine", detail });
+    steps.push({
+      ...{ ...none, timestamp_ns, pid, tid, kind: "engine" },
+      detail: JSON.stringify({ settings: { kv_caches } }),
+    });
+  }
+
+  /** It is known by now whether it has all layers. @returns the steps that waited for that */
+  function settleOne(cache: Cache, layers: "all" | Untold): readonly EngineRow<"step">[] {
+    unsettled.delete(cache);
+    cache.layers = layers;
+    if (cache.wasTold) {
+      addTensors(cache);
+      if (cache.tensors === null) freeTensors(cache);
+      else cache.tensors = partsOf(cache);
+    }
+    return cache.waiting.splice(0).flatMap(written);
+  }
+
+  /** @returns the steps that waited, where the layers of its model are known by now */
+  function settle(cache: Cache): readonly EngineRow<"step">[] {
+    const layers = cache.table === null ? null : modelLayers(cache.table, cache.first[0].timestamp_ns);
+    if (layers === null) return [];
+    if (typeof layers !== "number") return settleOne(cache, layers);
+    const seen = cache.first.length / 2;
+    if (seen === layers) return settleOne(cache, "all");
+    // The others have a cache that is written otherwise, or none.
+    if (seen < layers) tellKinds(cache.first[0], Math.max(2, sizesOf(cache.first)));
+    const counts = `${seen} ${seen === 1 ? "layer was" : "layers were"} seen to be written, and its model has ${layers}`;
+    return settleOne(cache, { untold: counts });
+  }
+
+  /** A step that wrote a cache: it waits until it is known whether that has all layers, and has rows where it does. */
+  function written(step: Undecided): readonly EngineRow<"step">[] {
+    const { row, withRows, cache } = step;
+    if (cache.layers !== null) return [cache.layers === "all" ? withRows : row];
+    cache.waiting.push(step);
+    return settle(cache);
   }
 
   /** With the rows that it writes; as it is where they are too many. */
@@ -198,7 +285,7 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
       const step = undecided.get(tid);
       undecided.delete(tid);
       if (step === undefined) return [];
-      return [step.cache.wasTold ? step.withRows : step.row];
+      return step.cache.wasTold ? written(step) : [step.row];
     });
   }
 
@@ -210,21 +297,24 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
       if (timestamp_ns > (cache.missed_ns ?? timestamp_ns)) return;
       if (cache.alive_ns < timestamp_ns) cache.alive_ns = timestamp_ns;
     },
-    endPass(row, writes, isWhole) {
+    endPass(row, writes, isWhole, table) {
       const found = layersOf(writes, row.n_tokens ?? 0);
       const layers = found !== null && (isWhole || isLikeBefore(found)) ? found : null;
-      const cache = layers && cacheOf(layers);
+      const cache = layers && cacheOf(layers, table);
       const decided = decide([row.tid]);
       if (layers === null || cache === null) return [...decided, row];
       const withRows = rowsOf(row, layers[0].write, cache);
-      tellKinds(row, layers);
-      if (cache.wasTold || layers[0].write.first === 0) return [...decided, withRows];
-      undecided.set(row.tid, { row, withRows, cache });
+      tellKinds(row, sizesOf(layers));
+      const step = { row, withRows, cache };
+      if (cache.wasTold || layers[0].write.first === 0) return [...decided, ...written(step)];
+      undecided.set(row.tid, step);
       return decided;
     },
+    settle: () => [...unsettled].flatMap(settle),
     flush() {
       forgetMissed();
-      return decide([...undecided.keys()]);
+      const decided = decide([...undecided.keys()]);
+      return [...decided, ...[...unsettled].flatMap((cache) => settleOne(cache, { untold: TOO_LATE }))];
     },
     check(read, now_ns, isLast = false) {
       forgetMissed();
@@ -243,6 +333,8 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
       steps = [];
       return taken;
     },
+    untold: () =>
+      [...untold].map((why) => `the layers of a static KV cache, and its rows, are not identifiable: ${why}`),
     live: () =>
       [...caches.values()].flatMap(({ tensors: placed, missed_ns }) => (missed_ns === null ? (placed ?? []) : [])),
   };

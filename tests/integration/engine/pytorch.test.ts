@@ -2,6 +2,10 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Engine } from "../../../src/engine/engine.ts";
+import { decodeCacheWrite } from "../../../src/engine/pytorch/cache-write.ts";
+import { DIMENSION, PROBE } from "../../../src/engine/pytorch/probes.ts";
+import { pytorch } from "../../../src/engine/pytorch/pytorch.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
 import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
@@ -64,18 +68,31 @@ test("structures that contradict themselves are refused: passes without tokens, 
   expect(decode?.dropped_by).toEqual({ implausible: 5 });
 });
 
-test("keys and values that stay where they are are told by layer, with the rows that each pass writes, until their memory is given back", async () => {
-  const run = await runEngine([torch.cache, "7", "20"], { objects: [torch.library] });
+test("keys and values that stay where they are are told until their memory is given back, without layers and rows where no program says how many layers it has", async () => {
+  const written: number[][] = [];
+  const engine: Engine = {
+    ...pytorch,
+    follow(...process) {
+      const state = pytorch.follow(...process);
+      const take: typeof state.take = (record) => {
+        const found = record.probe === PROBE.write && decodeCacheWrite(record.payload, record.args[DIMENSION]);
+        if (found && found !== "other") written.push([found.sequences, found.first, found.count]);
+        return state.take(record);
+      };
+      return { ...state, take };
+    },
+  };
+  const run = await runEngine([torch.cache, "7", "20"], { objects: [torch.library], engines: [engine] });
   expect(run.exitCode).toBe(0);
   expect(run.ledger.filter((row) => !balances(row))).toEqual([]);
   const [k0, v0, k1, v1, bytes = 0] = run.stdout.trim().split(" ").map(Number);
-  const names = ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"];
+  const names = ["cache_k", "cache_v", "cache_k", "cache_v"];
   const tensors = run.tensors.toSorted((one, other) => Number(one.timestamp_ns - other.timestamp_ns));
   const places = tensors.map(({ kind, name, layer, addr, size_bytes }) =>
     [kind, name, layer, addr, size_bytes].join(" "),
   );
   const born = (size: number): string[] =>
-    [k0, v0, k1, v1].map((addr, i) => ["graph", names[i], i >> 1, addr, size].join(" "));
+    [k0, v0, k1, v1].map((addr, i) => ["graph", names[i], null, addr, size].join(" "));
   expect(places.slice(0, 4)).toEqual(born(bytes));
   expect(tensors.slice(4, 8).map(({ kind, addr }) => [kind, Number(addr)])).toEqual(
     [k0, v0, k1, v1].map((addr = 0) => ["free", addr]),
@@ -88,23 +105,11 @@ test("keys and values that stay where they are are told by layer, with the rows 
     expect(timestamp_ns).toBeGreaterThan(last?.timestamp_ns ?? 0n);
     expect(timestamp_ns).toBeLessThan(next?.timestamp_ns ?? 0n);
   }
-  const rows = passes.map(({ detail }) => JSON.parse(detail ?? "{}"));
-  expect(rows.map(({ kv_rows }) => kv_rows)).toEqual([
-    [[0, 7, 5]],
-    ...Array.from({ length: 20 }, (_, i) => [[0, 12 + i, 1]]),
-    ...[7, ...Array.from({ length: 20 }, (_, i) => 12 + i)].map((first) => {
-      const tokens = first === 7 ? 5 : 1;
-      return [
-        [1, first, tokens],
-        [2, first, tokens],
-      ];
-    }),
-  ]);
-  expect(rows[21].kv_row_cells).toEqual([
-    [7, 5],
-    [71, 5],
-  ]);
-  expect(new Set(rows.map(({ context }) => context)).size).toBe(1);
+  expect(passes.map(({ position_first, detail }) => [position_first, detail])).toEqual(passes.map(() => [null, null]));
+  expect(run.untold.some((why) => why.includes("the layers of a static KV cache, and its rows"))).toBe(true);
+  const rows = [[7, 5], ...Array.from({ length: 20 }, (_, i) => [12 + i, 1])];
+  const parts = Array.from({ length: 4 });
+  expect(written).toEqual([1, 2].flatMap((sequences) => rows.flatMap((row) => parts.map(() => [sequences, ...row]))));
   expect(run.steps.filter(({ detail }) => detail?.includes("kv_caches")).map(({ detail }) => detail)).toEqual([
     JSON.stringify({ settings: { kv_caches: 1 } }),
   ]);

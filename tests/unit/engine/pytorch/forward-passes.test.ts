@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { forwardPasses } from "../../../../src/engine/pytorch/forward-passes.ts";
-import { PROBE } from "../../../../src/engine/pytorch/probes.ts";
+import { DIMENSION, PROBE } from "../../../../src/engine/pytorch/probes.ts";
 import { rawRecord } from "../../../fixtures/ggml-structs.ts";
 import { lookupBytes, type TensorFields, weightBytes } from "../../../fixtures/torch-structs.ts";
+import { storageBytes, writeBytes } from "../../../fixtures/torch-writes.ts";
+import { addressOf, isReadable, waitingPython } from "../../../fixtures/waiting-python.ts";
 
 const S = 1_000_000_000n;
 const [WORDS, PLACES] = [0x7f00_0000_0000n, 0x7f10_0000_0000n];
@@ -153,4 +155,63 @@ describe("a forward pass", () => {
       [20n, 22n, null, null],
     ]);
   });
+
+  test.each([
+    [2, [0, 0, 1, 1], [0, 5], 0],
+    [1, [null, null], [null, null], 1],
+  ])(
+    "tells the layers of a static cache that it wrote where these are all of its model, of 2 (%d written)",
+    async (pairs, layers, positions, reasons) => {
+      const modules = new URL("../../../fixtures/torch_modules.py", import.meta.url).pathname;
+      const program = await waitingPython<{ pid: number; version: string; data: number[] }>(modules);
+      const { pid, version, data } = program.said;
+      if (!isReadable({ pid, version })) return;
+      let now = 0n;
+      const state = forwardPasses(
+        pid,
+        () => null,
+        addressOf,
+        () => now,
+      );
+      const part = (i: number) => ({ structure: 16n + BigInt(i), data: PLACES + BigInt(8192 * i), storageBytes: 8192 });
+      for (const [time, runs] of [
+        [10n, [[0, 5]]],
+        [30n, [[5, 1]]],
+      ] as const) {
+        const table = { sizes: [16, 8], strides: [8, 1] };
+        const payload = lookupBytes({ data: BigInt(data[0] ?? 0), table, indices: { sizes: [1, runs[0][1]] } });
+        state.take(rawRecord({ probe: PROBE.embedding, time, payload }));
+        for (let i = 0; i < 2 * pairs; i++) {
+          const args = Array.from({ length: DIMENSION + 1 }, () => 2n);
+          const written = rawRecord({
+            probe: PROBE.write,
+            time: time + 1n,
+            payload: writeBytes({ ...part(i), runs }),
+            args,
+          });
+          expect(state.take(written)).toBe("kept");
+        }
+        state.take(rawRecord({ probe: PROBE.sample, time: time + 9n }));
+      }
+      state.take(
+        rawRecord({
+          probe: PROBE.embedding,
+          time: 50n,
+          payload: lookupBytes({ data: WORDS, table: { sizes: [9, 8] }, indices: { sizes: [1, 1] } }),
+        }),
+      );
+      expect(state.takeRows()).toMatchObject({ tensors: [], steps: [{ kind: "engine" }] });
+      now = S;
+      state.look((address, length) =>
+        address < 32n ? storageBytes(part(Number(address - 16n))) : program.read(address, length),
+      );
+      const { tensors, steps } = state.takeRows();
+      const caches = tensors.filter(({ region_type }) => region_type === "kv_cache");
+      expect(caches.map(({ layer }) => layer)).toEqual(layers);
+      const passes = steps.filter(({ kind }) => kind === "decode");
+      expect(passes.map(({ position_first }) => position_first)).toEqual(positions);
+      expect(state.untold?.()).toHaveLength(reasons);
+      await program.end();
+    },
+  );
 });

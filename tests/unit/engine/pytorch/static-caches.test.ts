@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { decodeCacheWrite } from "../../../../src/engine/pytorch/cache-write.ts";
+import type { ModelLayers } from "../../../../src/engine/pytorch/model-layers.ts";
 import { staticCaches } from "../../../../src/engine/pytorch/static-caches.ts";
 import { nullsOf, type RowOf } from "../../../../src/schema/row.ts";
 import { storageBytes, type WriteFields, writeBytes } from "../../../fixtures/torch-writes.ts";
@@ -7,9 +8,19 @@ import { storageBytes, type WriteFields, writeBytes } from "../../../fixtures/to
 const S = 1_000_000_000n;
 const DATA = 0x7f00_0000_0000n;
 
-/** A process whose passes write into keys and values of two layers, each in a storage of its own. */
-function process() {
-  const caches = staticCaches(7);
+const TABLE = 0x6000_0000_0000n;
+
+/**
+ * A process whose passes write into keys and values of two layers, each in a storage of its own.
+ * @param layersNow what the parameters of its model tell by now, which is as many layers as are written unless said
+ */
+function process(layersNow?: () => ModelLayers | null) {
+  const asked: bigint[] = [];
+  let written = 0;
+  const caches = staticCaches(7, (table, since_ns) => {
+    asked.push(table, since_ns);
+    return layersNow === undefined ? written / 2 : layersNow();
+  });
   const memory = new Map<bigint, Uint8Array>();
   const read = (address: bigint): Uint8Array | null => memory.get(address) ?? null;
   /** Fields of the part of a cache: which cache, which of its four parts. */
@@ -29,10 +40,11 @@ function process() {
   const end = (time: bigint, n_tokens: number, writes: readonly ReturnType<typeof write>[], isWhole = true) => {
     const { engine: _, ...nothing } = nullsOf("step");
     const row = { ...nothing, timestamp_ns: time, pid: 7, tid: 8, kind: "decode", n_tokens } as const;
-    return [...caches.endPass(row, writes, isWhole)].map(told).at(-1);
+    written = writes.length;
+    return caches.endPass(row, writes, isWhole, TABLE).map(told).at(-1);
   };
   return {
-    ...{ caches, memory, part, write, end },
+    ...{ caches, memory, part, write, end, asked },
     /** A pass of one sequence that writes rows from one on into all parts of a cache. */
     pass(time: bigint, first: number, count: number, cache = 0, parts: readonly number[] = [0, 1, 2, 3]) {
       const writes = parts.map((i) => write(part(cache, i, { runs: [[first, count]] }), time + 1n + BigInt(i)));
@@ -81,6 +93,86 @@ describe("a static cache", () => {
     // Another prompt fills its windows at once.
     expect(pass(2n * S, 0, 9, 0, [2, 3])).toMatchObject({ sequence_id: 0, position_first: 0 });
     expect(rows()).toEqual([]);
+  });
+
+  const NOTHING = { sequence_id: null, position_first: null };
+  const WITHOUT = ["cache_k", "cache_v", "cache_k", "cache_v"].map((name, i) => [
+    ...["graph", name, DATA + BigInt(4096 * i), 11n + BigInt(i)],
+  ]);
+  const MODEL = "the layers of a static KV cache, and its rows, are not identifiable";
+
+  test("of fewer layers than its model has is told without layers and rows: where a window is filled at once, the others are written alone", () => {
+    const { pass, rows, caches } = process(() => 4);
+    expect(pass(10n, 0, 40)).toEqual(NOTHING);
+    const { steps } = caches.takeRows();
+    expect(steps.at(-1)).toMatchObject({ detail: JSON.stringify({ settings: { kv_caches: 2 } }), timestamp_ns: 11n });
+    expect(pass(20n, 40, 1)).toEqual(NOTHING);
+    expect(rows()).toEqual(WITHOUT);
+    const facts = caches.live().map(({ layer, logical_id, region_type }) => [layer, logical_id, region_type]);
+    expect(facts).toEqual(Array.from({ length: 4 }, () => [null, null, "kv_cache"]));
+    expect(caches.untold()).toEqual([`${MODEL}: 2 layers were seen to be written, and its model has 4`]);
+    // Its windows are not filled at once by a shorter prompt.
+    expect(pass(30n, 0, 5, 0, [4, 5, 0, 1, 6, 7, 2, 3])).toMatchObject({ sequence_id: 1, position_first: 0 });
+    pass(40n, 5, 1, 0, [4, 5, 0, 1, 6, 7, 2, 3]);
+    expect(caches.live().map(({ layer }) => layer)).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
+    expect(rows().map(([kind]) => kind)).toEqual([...Array(4).fill("free"), ...Array(8).fill("graph")]);
+  });
+
+  test("of more layers than its model has is told without them", () => {
+    const { pass, rows, caches } = process(() => 1);
+    pass(10n, 0, 5);
+    expect(pass(20n, 5, 1)).toEqual(NOTHING);
+    expect(rows()).toEqual(WITHOUT);
+    expect(caches.takeRows().steps.some(({ detail }) => detail?.includes('"kv_caches":2'))).toBe(false);
+  });
+
+  test("is told once it is known how many layers its model has, with all that its passes wrote until then, also where it is gone by then", () => {
+    let layers: number | null = null;
+    const { pass, rows, caches, check, memory, asked } = process(() => layers);
+    expect([pass(10n, 0, 5), pass(20n, 5, 1), pass(30n, 0, 5, 1), pass(40n, 5, 1, 1)]).toEqual([
+      ...Array.from({ length: 4 }, () => undefined),
+    ]);
+    expect(caches.live().map(({ name, layer }) => [name, layer])).toEqual(
+      ["cache_k", "cache_v", "cache_k", "cache_v", "cache_k", "cache_v", "cache_k", "cache_v"].map((name) => [
+        ...[name, null],
+      ]),
+    );
+    check(S);
+    memory.delete(0x2000n);
+    check(2n * S);
+    check(3n * S);
+    expect([caches.live().length, rows(), caches.untold()]).toEqual([4, [], []]);
+    expect(caches.settle()).toEqual([]);
+    layers = 2;
+    asked.length = 0;
+    const steps = caches.settle();
+    expect(asked).toEqual([TABLE, 11n, TABLE, 31n]);
+    expect(steps.map(told).map(({ sequence_id, position_first }) => [sequence_id, position_first])).toEqual([
+      ...[
+        [0, 0],
+        [0, 5],
+        [1, 0],
+        [1, 5],
+      ],
+    ]);
+    const gone = Array.from({ length: 4 }, (_, i) => ["free", null, DATA + BigInt(4096 * i), S]);
+    expect(rows()).toEqual([...born(10n), ...gone, ...born(30n, 1)]);
+    expect(caches.live().map(({ layer }) => layer)).toEqual([0, 0, 1, 1]);
+    expect(pass(50n, 6, 1, 1)).toMatchObject({ sequence_id: 1, position_first: 6 });
+  });
+
+  test.each([
+    ["where that cannot be known", () => ({ untold: "there is no Python" }), ": there is no Python"],
+    ["where that is not known until nothing more is seen", () => null, ""],
+  ])("is told without layers and rows %s", (_, layersNow, why) => {
+    const { pass, rows, caches } = process(layersNow);
+    pass(10n, 0, 5);
+    pass(20n, 5, 1);
+    const steps = caches.flush().map(told);
+    expect(steps.every(({ position_first }) => position_first === null)).toBe(true);
+    expect(rows()).toEqual(WITHOUT);
+    expect(caches.untold().map((text) => text.startsWith(`${MODEL}: `) && text.endsWith(why))).toEqual([true]);
+    expect(pass(30n, 6, 1)).toEqual(NOTHING);
   });
 
   test("stays as it is with a pass that was cut, which has rows where it wrote all that the one before it did", () => {
@@ -229,7 +321,7 @@ describe("a static cache", () => {
   });
 
   test("beside which others are written is told without them, such as what an encoder read", () => {
-    const { pass, part, write, end, rows } = process();
+    const { pass, part, write, end, rows } = process(() => 1);
     const writes = [
       ...[0, 1].map((i) => write(part(0, i, { runs: [[0, 5]] }), 11n)),
       ...[4, 5].map((i) => write(part(0, i, { runs: [[0, 9]] }), 12n)),
