@@ -153,13 +153,22 @@ const ALL_WORDS: ResidentWords = { has: () => true, bytesOf: (_, { bytes }) => b
 export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS): Drawer {
   let lastRegions: readonly DrawRegion[] | null = null;
   let frames = new Map<string, Frame>();
-  let shares = new Map<string, number>();
+  let strata = new Map<string, Drawable>();
+  /** Share of the bytes of each that was in memory at its last draw. */
+  const inMemory = new Map<string, number>();
   const credit = new Map<string, number>();
 
+  /** Address space that is mostly empty, as a large file that is hardly touched, has the turns of what is in memory. */
+  function sharesNow(): Map<string, number> {
+    const there = [...strata].map(([stratum, facts]): [string, Drawable] => {
+      return [stratum, { ...facts, bytes: facts.bytes * (inMemory.get(stratum) ?? 1) }];
+    });
+    return sharesOfStrata(new Map(there));
+  }
   function learn(regions: readonly DrawRegion[]): void {
     lastRegions = regions;
     frames = new Map();
-    const strata = new Map<string, Drawable>();
+    strata = new Map();
     for (const [stratum, members] of Map.groupBy(regions, (region) => region.stratum)) {
       const frame = frameOf(members);
       if (frame.bytes === 0) continue;
@@ -167,20 +176,22 @@ export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS
       const { region_type = "unknown", turns } = members[0] ?? {};
       strata.set(stratum, { region_type, bytes: frame.bytes, turns });
     }
-    shares = sharesOfStrata(strata);
-    for (const [stratum, share] of shares) {
+    for (const [stratum, share] of sharesNow()) {
       // A random start, so that no stratum is always the first of a run.
       if (!credit.has(stratum)) credit.set(stratum, random() * share);
     }
   }
-  function drawIn(stratum: string): Draw | null {
+  function drawIn(stratum: string, share: number): Draw | null {
     const frame = frames.get(stratum);
     if (!frame) return null;
-    return drawResident(frame, stratum, () => drawWord(frame, random, shares.get(stratum) ?? 0), resident);
+    const drawn = drawResident(frame, stratum, () => drawWord(frame, random, share), resident);
+    inMemory.set(stratum, drawn === null ? 0 : drawn.stratumBytes / frame.bytes);
+    return drawn;
   }
   return {
     draw(regions) {
       if (regions !== lastRegions) learn(regions);
+      const shares = sharesNow();
       let chosen: string | null = null;
       for (const [stratum, share] of shares) {
         const earned = (credit.get(stratum) ?? 0) + share;
@@ -189,11 +200,11 @@ export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS
       }
       if (chosen === null) return null;
       credit.set(chosen, (credit.get(chosen) ?? 0) - 1);
-      return drawIn(chosen);
+      return drawIn(chosen, shares.get(chosen) ?? 0);
     },
     drawAgain(regions, stratum) {
       if (regions !== lastRegions) learn(regions);
-      return drawIn(stratum);
+      return drawIn(stratum, sharesNow().get(stratum) ?? 0);
     },
   };
 }

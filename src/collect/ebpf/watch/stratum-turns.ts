@@ -5,6 +5,7 @@ import type { RegionType } from "../../../schema/words.ts";
 /** A stratum that has something to draw. */
 export interface Drawable {
   readonly region_type: RegionType;
+  /** In memory, as far as that is known. */
   readonly bytes: number;
   /** Turns beside another with 1; those of its class where it is absent. */
   readonly turns: number | undefined;
@@ -26,7 +27,8 @@ export function sharesOfStrata(strata: ReadonlyMap<string, Drawable>): Map<strin
   const turnsOf = ({ region_type, bytes, turns }: Drawable): number => {
     if (turns !== undefined) return turns;
     if (CLASSES_OF_DATA.has(region_type)) return 1;
-    return TURNS_OF_THE_REST * (1 - BY_BYTES + (BY_BYTES * rest.length * bytes) / restBytes);
+    const byBytes = restBytes > 0 ? (rest.length * bytes) / restBytes : 1;
+    return TURNS_OF_THE_REST * (1 - BY_BYTES + BY_BYTES * byBytes);
   };
   const all = [...strata.values()].reduce((sum, stratum) => sum + turnsOf(stratum), 0);
   return new Map([...strata].map(([name, stratum]) => [name, turnsOf(stratum) / all]));

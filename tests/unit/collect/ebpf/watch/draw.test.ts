@@ -82,6 +82,18 @@ describe("turns", () => {
     expect(turns).toEqual(new Map([...turns].map(([stratum]) => [stratum, stratum === "runtime/heap" ? 100 : 400])));
     expect(turns.size).toBe(3);
   });
+  test("go by what is in memory of what no engine names, not by what is mapped", () => {
+    const mapped = [region("unknown/anon", 0x10000n, 1 << 22), region("unknown/shmem", 0x80000000n, 1 << 30)];
+    const resident = {
+      has: () => true,
+      bytesOf: (stratum: string) => (stratum === "unknown/shmem" ? 4096 : 1 << 22),
+    };
+    const drawer = createDrawer(seededDraws(1), resident);
+    const drawn = Array.from({ length: 400 }, () => drawer.draw(mapped));
+    // Three quarters, but for the first draws, before any told how much is in memory.
+    expect(drawn.filter((draw) => draw?.region.stratum === "unknown/anon").length).toBeWithin(295, 302);
+    expect(drawn.at(-1)?.drawWeight).toBeWithin(0.249, 0.751);
+  });
   test("take up regions that appear, and give nothing where there are none", () => {
     const drawer = createDrawer(seededDraws(1));
     expect(drawer.draw([])).toBeNull();

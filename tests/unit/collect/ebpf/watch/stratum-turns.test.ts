@@ -30,7 +30,8 @@ describe("the turns of strata", () => {
     );
     expect([...shares.values()]).toEqual([0.25, 0.25, 0.5]);
   });
-  test("are equal where all of the rest are as large", () => {
+  test("are equal where nothing of the rest is in memory, or as much of each", () => {
+    expect([...sharesOfStrata(strata(["unknown/anon", 0], ["unknown/heap", 0])).values()]).toEqual([0.5, 0.5]);
     const shares = sharesOfStrata(strata(["unknown/anon", 64], ["unknown/heap", 64]));
     expect([...shares.values()]).toEqual([0.5, 0.5]);
   });
