@@ -55,6 +55,9 @@ describe("times from a write", () => {
     const highest = (unseen: number): number | null | undefined => retentionSeen(set, [0.5], unseen).estimates[0]?.hi;
     expect(highest(0.9) ?? Number.POSITIVE_INFINITY).toBeGreaterThan(highest(0) ?? Number.POSITIVE_INFINITY);
     expect(highest(2)).toBeNull();
+    expect(retentionSeen(set, [0.5], Number.POSITIVE_INFINITY).estimates).toEqual([
+      { value: null, lo: null, hi: null },
+    ]);
   });
 
   test("until a read are those of all watches, where few with a high trap limit look back farther", () => {
