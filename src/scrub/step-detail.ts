@@ -10,6 +10,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "moved_cache",
   "moved_sequences",
   "moved_layers",
+  "moved_numbers",
   "moved_bytes",
   "moved_rows",
   "is_lost",

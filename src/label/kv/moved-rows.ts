@@ -168,15 +168,24 @@ export function movedRows(caches: readonly MovedCache[], { nextFilling, countTok
       if (isKnown) for (const row of live) close(row, batches.length, gone_ns, end);
       else lost += live.length * first.sequences;
       const tensors = layers.flatMap((layer): KvTensor[] => {
+        const ofModel = cache.numbers?.[layer] ?? null;
+        const suffix = ofModel === null ? "" : `_l${ofModel}`;
         const facts = {
-          ...{ pid: cache.pid, engine: cache.engine, layer, context: `cache ${cache.number}`, streams: 1, addr: 0n },
+          ...{
+            pid: cache.pid,
+            engine: cache.engine,
+            layer: ofModel,
+            context: `cache ${cache.number}`,
+            streams: 1,
+            addr: 0n,
+          },
           ...{ cells: 0, layout: UNKNOWN_LAYOUT, element_bytes: 0 },
           ...{ birth_ns: begins[0] ?? 0, death_ns: Number.POSITIVE_INFINITY },
         };
         const [keys, values] = first.bytes[layer] ?? [0, 0];
         return [
-          { ...facts, name: `cache_k_l${layer}`, row_bytes: keys },
-          { ...facts, name: `cache_v_l${layer}`, row_bytes: values },
+          { ...facts, name: `cache_k${suffix}`, row_bytes: keys },
+          { ...facts, name: `cache_v${suffix}`, row_bytes: values },
         ];
       });
       groups.push({ tensors, tokens });

@@ -26,6 +26,8 @@ export interface MovedCache {
   readonly number: number;
   /** In order of time; at least one. */
   readonly batches: readonly MovedBatch[];
+  /** Which layers of the model it has; null where that is not known. */
+  readonly numbers: readonly number[] | null;
   /** When it was given back; null where that was not seen. */
   readonly gone_ns: number | null;
   /** It went where it is not followed. */
@@ -66,13 +68,21 @@ function batchOf(step: StepRow): MovedBatch | null {
   return isWhole ? { step, number, sequence, sequences, rows, bytes } : null;
 }
 
+/** Which layers of the model a step says that a cache of so many has: all from the first on unless told, null where it is not known. */
+function numbersOf(step: StepRow, layers: number): readonly number[] | null {
+  const { moved_numbers = [...Array(layers).keys()] } = detailOf(step);
+  const isList = Array.isArray(moved_numbers) && moved_numbers.length === layers && moved_numbers.every(isCount);
+  return isList ? moved_numbers : null;
+}
+
 /** True for a step that tells of a cache that moves. */
 export const tellsMoved = (step: StepRow): boolean => cacheOf(step) !== null;
 
 /** The caches of one engine in one process that move. @param steps its own, in order of their begin */
 export function movedCaches(pid: number, engine: string | null, steps: readonly StepRow[]): MovedCache[] {
-  const batches = new Map<number, MovedBatch[]>();
+  const batches = new Map<number, [MovedBatch, ...MovedBatch[]]>();
   const ends = new Map<number, { readonly gone_ns: number; readonly isLost: boolean }>();
+  const later = new Map<number, StepRow>();
   for (const step of steps) {
     const number = cacheOf(step)?.[0];
     if (number === undefined) continue;
@@ -82,10 +92,12 @@ export function movedCaches(pid: number, engine: string | null, steps: readonly 
     else if (batch !== null) batches.set(number, [batch]);
     else if (step.kind === "kv_free") {
       ends.set(number, { gone_ns: step.begin_ns, isLost: detailOf(step).is_lost === true });
-    }
+    } else if (step.kind === "engine") later.set(number, step);
   }
   return [...batches].map(([number, mine]) => {
     const { gone_ns = null, isLost = false } = ends.get(number) ?? {};
-    return { pid, engine, number, batches: mine, gone_ns: isLost ? null : gone_ns, isLost };
+    const [{ step, rows }] = mine;
+    const numbers = numbersOf(later.get(number) ?? step, rows.length);
+    return { pid, engine, number, batches: mine, numbers, gone_ns: isLost ? null : gone_ns, isLost };
   });
 }

@@ -193,3 +193,37 @@ test("figures of bytes are of the copies: each is written by one batch, and read
     [200, Number.NaN, 250, 0, 96],
   ]);
 });
+
+describe("the layer of rows of a cache that moves", () => {
+  const layersOf = (...steps: StepRow[]) =>
+    kvTokens(steps).moved.groups.flatMap(({ tensors }) => tensors.map(({ layer, name }) => [layer, name]));
+  const saying = (step: StepRow, moved_numbers: unknown): StepRow => ({
+    ...step,
+    detail: JSON.stringify({ ...JSON.parse(step.detail ?? "{}"), moved_numbers }),
+  });
+  const [first, second] = [moved(100, 0, [[0, 0, 2]]), moved(200, 1, [[0, 2, 1]])];
+  const later = (moved_numbers: unknown): StepRow =>
+    saying(step("engine", 100, { detail: JSON.stringify({ moved_cache: [0] }) }), moved_numbers);
+  const of2And5 = [
+    [2, "cache_k_l2"],
+    [2, "cache_v_l2"],
+    [5, "cache_k_l5"],
+    [5, "cache_v_l5"],
+  ];
+  const untold = [0, 1].flatMap(() => ["cache_k", "cache_v"].map((name) => [null, name]));
+
+  test("is that which its batches say", () => {
+    expect(layersOf(saying(first, [2, 5]), saying(second, [2, 5]))).toEqual(of2And5);
+  });
+
+  test("is not known where its batches say so, unless a later row does", () => {
+    const steps = [saying(first, null), saying(second, null)];
+    expect(layersOf(...steps)).toEqual(untold);
+    expect(layersOf(...steps, later([2, 5]))).toEqual(of2And5);
+    expect(kvTokens(steps).untold).toBeNull();
+  });
+
+  test.each([[[2]], [[2, -5]], ["all"]])("is not known where it cannot be %j", (numbers) => {
+    expect(layersOf(saying(first, numbers), saying(second, numbers))).toEqual(untold);
+  });
+});
