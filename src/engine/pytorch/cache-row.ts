@@ -10,19 +10,18 @@ const MOST_BLOCK_BYTES = 2 ** 32 - 1;
 
 /**
  * @param number among the parts of its cache: keys before values, layers in their order
+ * @param layer of its model; null where that is not known, as others may be missing among these parts
  * @param form whether its block stays where it is, or is made anew for every pass
- * @param hasLayer false where others may be missing among these parts, so that its number does not tell its layer
  */
 export function cachePart(
   pid: number,
   part: CacheTensor,
   number: number,
+  layer: number | null,
   form: "blocks" | "moved" = "blocks",
-  hasLayer = true,
 ): LiveTensor {
   const { addr, size_bytes, type, element_bytes, sequences, heads, rows, head_elements } = part;
   const letter = number % 2 === 0 ? "k" : "v";
-  const layer = hasLayer ? number >> 1 : null;
   const name = layer === null ? `cache_${letter}` : `cache_${letter}_l${layer}`;
   const elements = heads * head_elements;
   const row_bytes = elements * element_bytes;

@@ -9,6 +9,7 @@ import type { RawRecord } from "../probing/raw-record.ts";
 import { medianPeriod, periodsBetween } from "../probing/step-periods.ts";
 import { decodeCacheAppend } from "./cache-append.ts";
 import { decodeCacheWrite } from "./cache-write.ts";
+import { layersOfCaches } from "./moved-layers.ts";
 import { movingCaches, type TimedAppend } from "./moving-caches.ts";
 import { namedWeights } from "./named-weights.ts";
 import { operandWeights } from "./operand-weights.ts";
@@ -32,6 +33,10 @@ interface Pass {
   readonly writes: TimedWrite[];
   /** What it put behind rows of what may be a cache, and is not told of yet. */
   readonly appends: TimedAppend[];
+  /** Where the weights lie that it multiplied with last; null before the first. */
+  multiplied: bigint | null;
+  /** How many of `appends` have some behind them. */
+  surrounded: number;
 }
 
 /** What a thread does. */
@@ -47,6 +52,8 @@ const WRITES = 4096;
 const PERIODS = 32;
 /** A pass of which no token is drawn lasts to the next one, if that begins so soon; else its begin is all that is known of it. */
 const NEXT_NS = 1_000_000_000n;
+/** Weights that could not be read: nothing has a name there. */
+const UNREAD = { addr: 0n } as const;
 
 const keyOf = ({ addr, rows, width }: Matrix): string => `0x${addr.toString(16)}/${rows}x${width}`;
 
@@ -78,7 +85,8 @@ export function forwardPasses(
   const weights = operandWeights(pid, nameAt);
   const takeSequences = sequenceNumbers();
   const caches = staticCaches(pid, named.layersOf, takeSequences);
-  const moving = movingCaches(pid, takeSequences);
+  const layersOfMoving = layersOfCaches(named.layersOf, (addr) => nameAt(pid, addr)?.name ?? null);
+  const moving = movingCaches(pid, layersOfMoving, takeSequences);
   const memory = passMemory();
   let passes = 0;
   /** Begins of the last passes of one token per sequence, in ns. */
@@ -96,8 +104,10 @@ export function forwardPasses(
 
   /** All layers of a pass are through: it moves nothing more. @param isWhole false where it may have been cut */
   function move(pass: Pass, isWhole: boolean): void {
-    const { row, appends } = pass;
-    if (appends.length > 0) pass.row = { ...row, ...moving.endPass(row.n_tokens ?? 0, appends.splice(0), isWhole) };
+    const { row, appends, table } = pass;
+    if (appends.length === 0) return;
+    pass.surrounded = 0;
+    pass.row = { ...row, ...moving.endPass(row.n_tokens ?? 0, appends.splice(0), isWhole, table?.addr ?? null) };
   }
 
   /** @param next_ns begin of the next pass of the thread; null where there is none */
@@ -130,6 +140,8 @@ export function forwardPasses(
       drawn_ns: null,
       writes: [],
       appends: [],
+      multiplied: null,
+      surrounded: 0,
     };
     memory.begin(passes);
     if (tokens === null || tokens > (n_sequences ?? 1)) return;
@@ -158,6 +170,10 @@ export function forwardPasses(
     const pass = threads.get(record.tid)?.pass;
     if (pass == null) return "under_way";
     const matrix = record.unreadable === 0 ? decodeMatrix(record.payload) : null;
+    const { addr: behind } = matrix === null || matrix === "nowhere" ? UNREAD : matrix;
+    for (const { multiplied } of pass.appends.slice(pass.surrounded)) multiplied.behind = behind;
+    pass.surrounded = pass.appends.length;
+    pass.multiplied = behind;
     if (matrix === "nowhere") return "null_handle";
     if (matrix !== null) return weights.note(matrix, pass.number, false, record);
     // Weights of whole numbers are none of ours, and no sign of another layout.
@@ -187,7 +203,7 @@ export function forwardPasses(
     if (found === null) return "implausible";
     const { timestamp_ns, tid } = record;
     if (found === "other" || pass.appends.length >= WRITES) return "kept";
-    const timed = { append: found, timestamp_ns, tid };
+    const timed = { append: found, timestamp_ns, tid, multiplied: { before: pass.multiplied, behind: null } };
     moving.note(timed);
     memory.keep(found.into.storage.addr);
     pass.appends.push(timed);
@@ -246,6 +262,7 @@ export function forwardPasses(
       for (const { addr } of weights.live()) named.want(addr, 0n);
       const look = named.look(read, now_ns, passes);
       rows.push(...caches.settle());
+      moving.settle();
       return look === null ? [] : [look];
     },
     leave(read) {

@@ -1,6 +1,8 @@
 /** What a pass does to the rows of a cache that moves for it, as its step tells it. */
+import { nullsOf } from "../../schema/row.ts";
 import type { EngineRow } from "../engine.ts";
 import type { CacheAppend } from "./cache-append.ts";
+import type { MovedLayers } from "./moved-layers.ts";
 
 /** What is put behind keys or values of a layer. */
 export interface Append {
@@ -16,6 +18,8 @@ export interface MovedCache {
   readonly number: number;
   /** Number of its first sequence among all of the process. */
   readonly sequence: number;
+  /** Which layers of its model it has; null while that is not known yet. */
+  readonly layering: { readonly layers: MovedLayers | null };
 }
 
 /** Once, where all are alike. */
@@ -50,6 +54,12 @@ export function lengthBefore(rows: readonly LayerRows[], before: number | null, 
   return whole.length > 0 ? Math.max(...whole) : null;
 }
 
+/** Which layers these are: nothing where they are all from the first on, null where it is not told. */
+function numbersOf(layers: MovedLayers | null): { readonly moved_numbers?: readonly number[] | null } {
+  if (layers === null || "untold" in layers) return { moved_numbers: null };
+  return layers.every((number, i) => number === i) ? {} : { moved_numbers: layers };
+}
+
 /** The facts of a step that moved a cache. @param pass how many of its passes were seen before */
 export function movedStep(
   cache: MovedCache,
@@ -64,8 +74,20 @@ export function movedStep(
     moved_cache: [cache.number, pass],
     moved_sequences: [cache.sequence, sequences],
     moved_layers: rows.length,
+    ...numbersOf(cache.layering.layers),
     moved_bytes: alike(rows.map((_, i) => [bytes[2 * i], bytes[2 * i + 1]])),
     moved_rows: alike(rows),
   });
   return sequences === 1 ? { detail, sequence_id: cache.sequence, position_first: length } : { detail };
+}
+
+/** Says of a cache which layers of its model it has, of which its first steps did not. */
+export function movedStepOfLayers(
+  pid: number,
+  { cache, since_ns }: { readonly cache: number; readonly since_ns: bigint },
+  moved_numbers: readonly number[],
+): EngineRow<"step"> {
+  const { engine: _, ...nothing } = nullsOf("step");
+  const detail = JSON.stringify({ moved_cache: [cache], moved_numbers });
+  return { ...nothing, timestamp_ns: since_ns, pid, tid: pid, kind: "engine", detail };
 }

@@ -1,7 +1,7 @@
 /**
  * Caches of keys and values that move for every pass, by what is put behind their rows: in each pass the same pairs in the same
  * order, keys first, which is the order of the layers; each begins with what the pass before left. Where they lie is told from the
- * second pass on; what becomes of their rows with every pass.
+ * second pass on, once it is known which layers of the model these are; what becomes of their rows with every pass.
  */
 import { nullsOf } from "../../schema/row.ts";
 import type { EngineRow, ReadMemory } from "../engine.ts";
@@ -11,12 +11,15 @@ import { cachePart, cacheRow } from "./cache-row.ts";
 import { isThere } from "./cache-tensor.ts";
 import { goneRow } from "./gone-row.ts";
 import { type DecidedEnd, movedEnds } from "./moved-ends.ts";
-import { type LayerRows, layerRows, lengthBefore, movedStep } from "./moved-rows.ts";
+import type { LayersOfCaches, MovedLayers, Multiplied } from "./moved-layers.ts";
+import { type LayerRows, layerRows, lengthBefore, movedStep, movedStepOfLayers } from "./moved-rows.ts";
 import { sequenceNumbers } from "./sequence-numbers.ts";
 
 /** What was appended in a pass, and when. */
 export interface TimedAppend extends Pick<RawRecord, "timestamp_ns" | "tid"> {
   readonly append: CacheAppend;
+  /** What its pass multiplied with around it. */
+  readonly multiplied: Multiplied;
 }
 
 export interface MovingCaches {
@@ -25,9 +28,17 @@ export interface MovingCaches {
   /**
    * A pass of so many tokens is over, in which these were made.
    * @param isWhole false where it may have been cut
+   * @param table where that of its tokens lies, by which its model is known; null where that could not be read
    * @returns what its step tells of their rows
    */
-  endPass(tokens: number, appends: readonly TimedAppend[], isWhole?: boolean): Partial<EngineRow<"step">>;
+  endPass(
+    tokens: number,
+    appends: readonly TimedAppend[],
+    isWhole: boolean,
+    table: bigint | null,
+  ): Partial<EngineRow<"step">>;
+  /** Asks again which layers of their models the caches have. */
+  settle(): void;
   /** Nothing more comes. @param isGone whether the process has ended: what it had lately may have gone before */
   flush(isGone: boolean): void;
   /** Looks whether the memory of each cache is still that, once all that was appended so far was noted. @param isLast now, however short ago it did */
@@ -39,8 +50,26 @@ export interface MovingCaches {
   untold(): readonly string[];
 }
 
+/** Which layers of its model a cache has. */
+interface Layering {
+  /** Number of the cache. */
+  readonly cache: number;
+  readonly table: bigint | null;
+  readonly count: number;
+  readonly since_ns: bigint;
+  /** Null while it is not known yet. */
+  layers: MovedLayers | null;
+}
+
+/** What is told once it is known which layer it is of. */
+interface Held {
+  readonly layering: Layering;
+  row(): EngineRow<"tensor">;
+}
+
 interface Cache {
   readonly number: number;
+  readonly layering: Layering;
   /** Number of its first sequence among all of the process. */
   readonly sequence: number;
   /** How many of its passes were seen. */
@@ -64,6 +93,9 @@ interface Cache {
 /** A program that makes a cache for each request would fill our memory. */
 const CACHES = 256;
 type Layers = Cache["parts"];
+const TOO_MANY = `more than ${CACHES} caches were moved before it was known which layers of their model they have`;
+const TOO_LATE = "nothing more was seen before it was known which layers of its model it has";
+const NO_TABLE = "the table of tokens of its model could not be read";
 
 /** So often parts of caches of one process are told to have moved: each is a region of the map, and a label for each token cannot go on for ever. */
 const MOST_MOVES = 1 << 16;
@@ -95,7 +127,12 @@ const shapeOf = (layers: Layers): string =>
   layers.map(({ append: { into } }) => `${into.heads}x${into.head_elements}${into.type}`).join();
 
 /** None seen yet. @param mostMoves of its parts that are told */
-export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mostMoves = MOST_MOVES): MovingCaches {
+export function movingCaches(
+  pid: number,
+  layersOfModels: LayersOfCaches,
+  takeSequences = sequenceNumbers(),
+  mostMoves = MOST_MOVES,
+): MovingCaches {
   /** By their numbers. */
   const caches = new Map<number, Cache>();
   /** By the storage of each part, where the last whole pass left it. */
@@ -106,17 +143,50 @@ export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mos
   let made = 0;
   let lookedNs = 0n;
   let moves = 0;
-  let rows: EngineRow<"tensor">[] = [];
+  let rows: Held[] = [];
   let steps: EngineRow<"step">[] = [];
+  /** Of caches that are told, the oldest first. */
+  const unsettled = new Set<Layering>();
+  const untold = new Set<string>();
 
-  function freePart({ append: { into }, tid }: TimedAppend, timestamp_ns: bigint): void {
-    rows.push(goneRow(into.storage, { timestamp_ns, pid, tid, evidence: "operand" }));
+  function freePart({ append: { into }, tid }: TimedAppend, timestamp_ns: bigint, { layering }: Cache): void {
+    rows.push({ layering, row: () => goneRow(into.storage, { timestamp_ns, pid, tid, evidence: "operand" }) });
   }
 
-  function placePart(part: TimedAppend, number: number): void {
+  function placePart(part: TimedAppend, number: number, { layering }: Cache): void {
     const { into } = part.append;
-    rows.push(cacheRow(cachePart(pid, into, number, "moved"), into, part, "tensor"));
+    const layerNow = (): number | null =>
+      layering.layers === null || "untold" in layering.layers ? null : (layering.layers[number >> 1] ?? null);
+    const row = () => cacheRow(cachePart(pid, into, number, layerNow(), "moved"), into, part, "tensor");
+    rows.push({ layering, row });
     moves += 1;
+  }
+
+  /** It is known by now, or never. */
+  function settleOne(layering: Layering, layers: MovedLayers): void {
+    unsettled.delete(layering);
+    layering.layers = layers;
+    if ("untold" in layers) untold.add(layers.untold);
+    else steps.push(movedStepOfLayers(pid, layering, layers));
+  }
+
+  function layersNow({ table, count, since_ns }: Layering): MovedLayers | null {
+    return table === null ? { untold: NO_TABLE } : layersOfModels.layersOf(table, count, since_ns);
+  }
+
+  /** A cache is told from now on, and its layers are asked for where they are not known. */
+  function awaitLayers({ layering }: Cache): void {
+    if (layering.layers !== null) return;
+    const [oldest] = unsettled;
+    if (oldest !== undefined && unsettled.size >= CACHES) settleOne(oldest, { untold: TOO_MANY });
+    unsettled.add(layering);
+  }
+
+  function settle(): void {
+    for (const layering of unsettled) {
+      const layers = layersNow(layering);
+      if (layers !== null) settleOne(layering, layers);
+    }
   }
 
   function remove(cache: Cache): void {
@@ -127,7 +197,7 @@ export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mos
   /** Where it lies is not told any more. */
   function leave(cache: Cache): void {
     remove(cache);
-    if (cache.isPlaced) for (const part of cache.parts) freePart(part, cache.alive_ns);
+    if (cache.isPlaced) for (const part of cache.parts) freePart(part, cache.alive_ns, cache);
   }
 
   /** Its memory may be something else's. @param isLost where something that is not known moved it */
@@ -168,25 +238,30 @@ export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mos
   /** Tells where its parts lie now. @returns false where no more of that is told */
   function move(cache: Cache, layers: Layers): boolean {
     const isPlaced = moves < mostMoves;
-    if (isPlaced && !cache.isPlaced) for (const [number, part] of cache.parts.entries()) placePart(part, number);
+    if (isPlaced && !cache.isPlaced) for (const [number, part] of cache.parts.entries()) placePart(part, number, cache);
     for (const [number, part] of layers.entries()) {
       const old = cache.parts[number];
-      if (old !== undefined && (isPlaced || cache.isPlaced)) freePart(old, part.timestamp_ns);
-      if (isPlaced) placePart(part, number);
+      if (old !== undefined && (isPlaced || cache.isPlaced)) freePart(old, part.timestamp_ns, cache);
+      if (isPlaced) placePart(part, number, cache);
     }
     return isPlaced;
   }
 
   /** A cache of which this is the first pass that is seen. */
-  function begin(layers: Layers, found: readonly LayerRows[]): Cache {
+  function begin(layers: Layers, kept: readonly LayerRows[], table: bigint | null): Cache {
     const isNew = layers.every(({ append }) => append.before === null);
     const [{ append, timestamp_ns }] = layers;
     if (!isNew) ends.appear(shapeOf(layers), timestamp_ns);
+    const number = made++;
+    const layering = { cache: number, table, count: layers.length / 2, since_ns: timestamp_ns, layers: null };
+    const found = layersNow(layering);
     return {
-      number: made++,
+      number,
+      // Why they are not known may be another matter with the next pass.
+      layering: { ...layering, layers: found === null || "untold" in found ? null : found },
       sequence: takeSequences(append.into.sequences),
       passes: 0,
-      length: isNew ? 0 : lengthBefore(found, null, 0),
+      length: isNew ? 0 : lengthBefore(kept, null, 0),
       parts: layers,
       isTold: false,
       isPlaced: false,
@@ -223,7 +298,7 @@ export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mos
       cache.moved_ns = append.timestamp_ns;
       sources.set(append, cache);
     },
-    endPass(tokens, appends, isWhole = true) {
+    endPass(tokens, appends, isWhole, table) {
       const layers = layersOf(appends, tokens);
       const found = layers === null ? undefined : continued(layers);
       const kept = layers === null ? null : layerRows(layers, found?.parts ?? null);
@@ -238,10 +313,14 @@ export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mos
       if (before === undefined && !isWhole) return {};
       const last = layers?.at(-1);
       if (layers === null || kept === null || last === undefined) return {};
-      const cache = before ?? begin(layers, kept);
+      const around = layers.map(({ multiplied }) => multiplied);
+      if (table !== null) layersOfModels.note(table, around);
+      const cache = before ?? begin(layers, kept, table);
       const left = before?.parts[0].append.into.rows ?? 0;
       const length = before === undefined ? cache.length : lengthBefore(kept, before.length, left);
       const isPlaced = before !== undefined && move(before, layers);
+      if (before?.isTold === false) awaitLayers(before);
+      settle();
       if (before !== undefined) remove(before);
       keep({
         ...cache,
@@ -256,8 +335,14 @@ export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mos
       });
       return movedStep(cache, cache.passes, layers, kept, length);
     },
+    settle,
     flush(isGone) {
       forgetMissed();
+      for (const layering of unsettled) {
+        const { table, count } = layering;
+        const layers = table === null ? null : layersOfModels.layersNow(table, count);
+        settleOne(layering, layers ?? { untold: TOO_LATE });
+      }
       if (isGone) for (const cache of caches.values()) forget(cache);
       tellEnds(ends.takeUntil(FOREVER_NS));
     },
@@ -278,14 +363,19 @@ export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mos
       for (const cache of caches.values()) if (cache.isTold && !isStill(cache, read)) leave(cache);
     },
     takeRows() {
-      const taken = { tensors: rows, steps };
-      rows = [];
+      const { ready = [], waiting = [] } = Object.groupBy(rows, ({ layering }) =>
+        unsettled.has(layering) ? "waiting" : "ready",
+      );
+      const taken = { tensors: ready.map(({ row }) => row()), steps };
+      rows = waiting;
       steps = [];
       return taken;
     },
     untold() {
-      if (moves < mostMoves) return [];
+      const reasons = [...untold].map((why) => `the layers of a dynamic KV cache are not identifiable: ${why}`);
+      if (moves < mostMoves) return reasons;
       return [
+        ...reasons,
         `a KV cache that moves for every token was followed for ${mostMoves} moves of its parts: where it lay afterwards is not told`,
       ];
     },

@@ -142,7 +142,7 @@ export function staticCaches(
   ];
 
   const partsOf = ({ first, layers }: Cache): LiveTensor[] =>
-    first.map(({ write }, i) => cachePart(pid, write, i, "blocks", layers === "all"));
+    first.map(({ write }, i) => cachePart(pid, write, i, layers === "all" ? i >> 1 : null));
 
   function addTensors(cache: Cache): void {
     for (const [i, part] of partsOf(cache).entries()) {

@@ -14,6 +14,7 @@ import { balances } from "../../../src/schema/ledger.ts";
 import { lostPct } from "../../../src/schema/loss.ts";
 import { type EngineRun, type RunOptions, runEngine } from "../../fixtures/engine-run.ts";
 import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
+import { NAMES_OF_LAYERS, namedTorch } from "../../fixtures/fake-torch/named-torch.ts";
 import { compileVllm } from "../../fixtures/fake-vllm/compile-vllm.ts";
 
 /** Real vLLM, where scripts/test-engines has installed it. */
@@ -101,10 +102,14 @@ const CASES: readonly (readonly [string, Case])[] = [
   [
     "PyTorch with a cache that moves",
     {
-      caches: ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"],
+      caches: ["cache_k_l2", "cache_v_l2", "cache_k_l5", "cache_v_l5"],
       sequences: 2,
       run: (steps, how) =>
-        runEngine([torch.moving, String(steps - 1), "2"], { objects: [torch.library], ...optionsOf(how) }),
+        runEngine([torch.moving, String(steps - 1), "2"], {
+          objects: [torch.library],
+          engines: [namedTorch(NAMES_OF_LAYERS)],
+          ...optionsOf(how),
+        }),
       stepsOf: (steps) => [ofEach(2, upTo(5)), ...upTo(steps - 1, 5).map((position) => [position, position])],
       tooMany: 4000,
     },

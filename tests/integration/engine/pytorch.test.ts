@@ -9,6 +9,7 @@ import { pytorch } from "../../../src/engine/pytorch/pytorch.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
 import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
+import { NAMES_OF_LAYERS, namedTorch } from "../../fixtures/fake-torch/named-torch.ts";
 
 setDefaultTimeout(60_000);
 
@@ -115,22 +116,34 @@ test("keys and values that stay where they are are told until their memory is gi
   ]);
 });
 
-test("keys and values that move for every pass are told by layer wherever they lie, until the next pass moves them", async () => {
-  for (const sequences of [1, 2]) {
-    const run = await runEngine([torch.moving, "40", String(sequences)], { objects: [torch.library] });
+test("keys and values that move for every pass are told by the layer of the weights around them wherever they lie, until the next pass moves them", async () => {
+  for (const [sequences, named] of [
+    [1, NAMES_OF_LAYERS],
+    [2, NAMES_OF_LAYERS],
+    [1, []],
+  ] as const) {
+    const engines = [namedTorch(named)];
+    const run = await runEngine([torch.moving, "40", String(sequences)], { objects: [torch.library], engines });
     expect(run.exitCode).toBe(0);
     expect(run.ledger.filter((row) => !balances(row) || row.dropped > 0)).toEqual([]);
-    const names = ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"];
+    const numbers = named.length > 0 ? [2, 5] : null;
+    const names = [0, 1].flatMap((i) => ["k", "v"].map((part) => `cache_${part}${numbers ? `_l${numbers[i]}` : ""}`));
+    const reasons = run.untold.filter((why) => why.includes("the layers of a dynamic KV cache"));
+    expect(reasons).toHaveLength(numbers ? 0 : 1);
     const said = run.stdout.trim().split(" ");
     const stays = Array.from({ length: said.length / 2 }, (_, i) => [names[i % 4], ...said.slice(2 * i, 2 * i + 2)]);
-    const rows = run.tensors.toSorted((one, other) => Number(one.timestamp_ns - other.timestamp_ns));
+    // Weights without a name may be told of in time.
+    const rows = run.tensors
+      .filter(({ region_type }) => region_type !== "weight")
+      .toSorted((one, other) => Number(one.timestamp_ns - other.timestamp_ns));
     const born = rows.filter(({ kind }) => kind === "tensor");
     expect(stays).toHaveLength(4 * 41);
     expect(born.map(({ name, addr, size_bytes }) => [name, addr, size_bytes].join())).toEqual(stays.map(String));
     const steps = run.steps.filter(({ kind }) => kind === "decode");
     expect(steps.map(({ detail }) => JSON.parse(detail ?? "{}"))).toEqual(
       Array.from({ length: 41 }, (_, pass) => ({
-        ...{ moved_cache: [0, pass], moved_sequences: [0, sequences], moved_layers: 2, moved_bytes: [[64, 64]] },
+        ...{ moved_cache: [0, pass], moved_sequences: [0, sequences], moved_layers: 2 },
+        ...{ moved_numbers: numbers, moved_bytes: [[64, 64]] },
         moved_rows: [pass === 0 ? [0, 0, 5] : [0, 4 + pass, 1]],
       })),
     );

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { decodeCacheAppend } from "../../../../src/engine/pytorch/cache-append.ts";
-import { movingCaches } from "../../../../src/engine/pytorch/moving-caches.ts";
+import type { ModelLayers } from "../../../../src/engine/pytorch/model-layers.ts";
+import { layersOfCaches } from "../../../../src/engine/pytorch/moved-layers.ts";
+import { movingCaches, type TimedAppend } from "../../../../src/engine/pytorch/moving-caches.ts";
 import { sequenceNumbers } from "../../../../src/engine/pytorch/sequence-numbers.ts";
 import { type AppendFields, appendBytes } from "../../../fixtures/torch-appends.ts";
 import { storageBytes } from "../../../fixtures/torch-writes.ts";
@@ -8,17 +10,36 @@ import { storageBytes } from "../../../fixtures/torch-writes.ts";
 const S = 1_000_000_000n;
 const NAMES = ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"];
 
+const TABLE = 1n;
+
+/** What the model is known to be: how many layers it has, and what the weights are called that a pass uses before and behind each of its parts. */
+interface Model {
+  layers: ModelLayers | null;
+  names?: readonly string[];
+}
+
 /** A process whose passes move keys and values of two layers. */
-function process(mostMoves?: number) {
-  const caches = movingCaches(7, sequenceNumbers(), mostMoves);
+function process(mostMoves?: number, model: Model = { layers: 2 }) {
+  const nameAt = (addr: bigint): string | null =>
+    addr === TABLE ? "model.embed.weight" : model.names?.[Number(addr) - 16] || null;
+  const layers = layersOfCaches(() => model.layers, nameAt);
+  const moving = movingCaches(7, layers, sequenceNumbers(), mostMoves);
+  const endPass = (tokens: number, appends: readonly TimedAppend[], isWhole = true) =>
+    moving.endPass(tokens, appends, isWhole, TABLE);
+  const caches = { ...moving, endPass };
   const memory = new Map<bigint, Uint8Array>();
   /** The structure of a part of a cache after so many passes; its bytes lie at the same place of another memory. */
   const structure = (pass: number, i: number, cache = 0): bigint => BigInt(0x1000 + 64 * (i + 4 * pass + 1024 * cache));
   const dataOf = (pass: number, i: number, cache = 0): bigint => 2n ** 40n + 2n ** 20n * structure(pass, i, cache);
-  const append = (fields: AppendFields, timestamp_ns: bigint) => {
+  /** Where the weights lie that are used around it, a pair for each layer. */
+  const around = (i: number) => {
+    const first = 16n + BigInt(i - (i % 2));
+    return i < (model.names?.length ?? 0) ? { before: first, behind: first + 1n } : { before: null, behind: null };
+  };
+  const append = (fields: AppendFields, timestamp_ns: bigint, i = 0) => {
     const found = decodeCacheAppend(new DataView(appendBytes(fields).buffer), 2n);
     if (found === null || found === "other") throw new Error("nothing of a cache");
-    const timed = { append: found, timestamp_ns, tid: 8 };
+    const timed = { append: found, timestamp_ns, tid: 8, multiplied: around(i) };
     caches.note(timed);
     memory.set(fields.structure, storageBytes(fields));
     return timed;
@@ -37,7 +58,7 @@ function process(mostMoves?: number) {
     ...{ caches, memory, part, append, structure },
     /** A pass that puts a row behind those of all parts; the first has five. */
     pass(pass: number, time: bigint, parts: readonly number[] = [0, 1, 2, 3], cache = 0) {
-      const appends = parts.map((i) => append(part(pass, i, cache), time + BigInt(i)));
+      const appends = parts.map((i) => append(part(pass, i, cache), time + BigInt(i), i));
       return caches.endPass(pass === 0 ? 5 : 1, appends);
     },
     ...{ look, check: (now_ns: bigint) => look(now_ns) },
@@ -221,6 +242,97 @@ describe("a cache that moves", () => {
 });
 
 const detailOf = ({ detail }: { readonly detail?: string | null }) => JSON.parse(detail ?? "{}");
+
+const Q = "model.layers.2.attn.v_proj.weight";
+const OUT = "model.layers.2.attn.o_proj.weight";
+const LATER_Q = "model.layers.5.attn.v_proj.weight";
+const LATER_OUT = "model.layers.5.attn.o_proj.weight";
+const UNTOLD = ["cache_k", "cache_v", "cache_k", "cache_v"];
+
+describe("the layers of a cache that moves", () => {
+  const born = ({ caches }: ReturnType<typeof process>) =>
+    caches.takeRows().tensors.filter(({ kind }) => kind === "tensor");
+
+  test("are those of the weights that are used before and behind them, where others of the model move nothing", () => {
+    const moving = process(undefined, { layers: 6, names: [Q, OUT, LATER_Q, LATER_OUT] });
+    moving.pass(0, 10n);
+    const told = detailOf(moving.pass(1, 20n));
+    expect([told.moved_layers, told.moved_numbers]).toEqual([2, [2, 5]]);
+    const names = ["cache_k_l2", "cache_v_l2", "cache_k_l5", "cache_v_l5"];
+    const rows = born(moving);
+    expect(rows.map(({ name }) => name)).toEqual([...names, ...names]);
+    expect(rows.slice(2, 4).map(({ layer, logical_id }) => [layer, logical_id])).toEqual([
+      [5, "layer5.k"],
+      [5, "layer5.v"],
+    ]);
+    expect(moving.caches.untold()).toEqual([]);
+  });
+
+  test.each([
+    ["no weights are seen beside them", []],
+    ["the weights beside them have no names", ["", "", "", ""]],
+    ["a name has no number", [Q, OUT, "model.norm.weight", LATER_OUT]],
+    ["those before and behind are of two layers", [Q, OUT, OUT, LATER_OUT]],
+    ["two have the same weights", [Q, OUT, Q, OUT]],
+    ["they come in another order", [LATER_Q, LATER_OUT, Q, OUT]],
+    ["they are of two lists of modules", [Q, OUT, "model.blocks.5.v.weight", "model.blocks.5.o.weight"]],
+  ])("are not told where others of the model move nothing, and %s", (_, names) => {
+    const moving = process(undefined, { layers: 6, names });
+    moving.pass(0, 10n);
+    expect(detailOf(moving.pass(1, 20n))).toMatchObject({ moved_layers: 2, moved_numbers: null });
+    const rows = born(moving);
+    expect(rows.map(({ name }) => name)).toEqual([...UNTOLD, ...UNTOLD]);
+    expect(rows.some(({ layer, logical_id }) => layer !== null || logical_id !== null)).toBe(false);
+    expect(moving.caches.untold()).toEqual([
+      "the layers of a dynamic KV cache are not identifiable: 2 layers were seen to be moved, its model has 6, and the weights that are used beside do not tell which",
+    ]);
+  });
+
+  test("are those of a model that has no others, by their order, whatever is used beside them", () => {
+    const moving = process(undefined, { layers: 2, names: [Q, OUT, Q, OUT] });
+    moving.pass(0, 10n);
+    expect(detailOf(moving.pass(1, 20n))).not.toHaveProperty("moved_numbers");
+    expect(born(moving).map(({ name }) => name)).toEqual([...NAMES, ...NAMES]);
+  });
+
+  test("are told of all its blocks, and of its rows, once they are known", () => {
+    const model: Model = { layers: null, names: ["", "", "", ""] };
+    const moving = process(undefined, model);
+    expect(detailOf(moving.pass(0, 10n)).moved_numbers).toBeNull();
+    expect(detailOf(moving.pass(1, 20n)).moved_numbers).toBeNull();
+    expect(moving.caches.takeRows()).toEqual({ tensors: [], steps: [] });
+    model.names = [Q, OUT, LATER_Q, LATER_OUT];
+    moving.caches.settle();
+    const { tensors, steps } = moving.caches.takeRows();
+    const places = tensors.map(({ kind, name, addr, timestamp_ns }) => [kind, name, addr, timestamp_ns]);
+    const named = [...moving.born(0, 10n), ...moving.born(1, 20n)].map(([kind, name, ...place]) => [
+      kind,
+      `${name}`.replace("l0", "l2").replace("l1", "l5"),
+      ...place,
+    ]);
+    expect(byKind(places)).toEqual([...moving.gone(0, 20n, 1n), ...named]);
+    const detail = JSON.stringify({ moved_cache: [0], moved_numbers: [2, 5] });
+    expect(steps).toMatchObject([{ kind: "engine", timestamp_ns: 10n, detail }]);
+    expect(detailOf(moving.pass(2, 30n)).moved_numbers).toEqual([2, 5]);
+    expect(moving.caches.takeRows().steps).toEqual([]);
+  });
+
+  test("stay untold where they are not known by the end, and where a reason is", () => {
+    const late = process(undefined, { layers: null });
+    const unread = process(undefined, { layers: { untold: "its Python is another one" } });
+    for (const moving of [late, unread]) for (const n of [0, 1]) moving.pass(n, 10n * BigInt(n + 1));
+    late.caches.flush(false);
+    for (const [moving, why] of [
+      [late, "nothing more was seen before it was known which layers of its model it has"],
+      [unread, "its Python is another one"],
+    ] as const) {
+      const { tensors, steps } = moving.caches.takeRows();
+      expect(tensors.filter(({ kind }) => kind === "tensor").map(({ name }) => name)).toEqual([...UNTOLD, ...UNTOLD]);
+      expect(steps).toEqual([]);
+      expect(moving.caches.untold()).toEqual([`the layers of a dynamic KV cache are not identifiable: ${why}`]);
+    }
+  });
+});
 
 describe("the rows of a cache that moves", () => {
   test("are told with every pass: whose they are, how many are kept and how many come behind them", () => {
