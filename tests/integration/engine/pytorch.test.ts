@@ -162,7 +162,7 @@ test("keys and values that move for every pass are told by the layer of the weig
 });
 
 test("what passes allocate and give back is counted for a while, less what is a cache's", async () => {
-  const run = await runEngine([torch.moving, "1500", "2"], { objects: [torch.library, torch.allocator] });
+  const run = await runEngine([torch.moving, "1100", "2"], { objects: [torch.library, torch.allocator] });
   passesOf(run);
   const looks = run.steps.flatMap(({ detail }) => JSON.parse(detail ?? "{}").activations ?? []);
   expect(looks.length).toBe(2);
