@@ -21,7 +21,7 @@ export interface TokenCount {
   readonly ttft_ms: number | null;
   /** From the begin of the first call that decoded tokens to the end of the last one, by process. */
   readonly decoding: ReadonlyMap<number, { readonly begin_ns: number; readonly end_ns: number }>;
-  /** Calls whose batch could not be read: their tokens are not counted. */
+  /** Calls whose batch could not be read, or was given up in its midst: their tokens are not counted. */
   readonly unread_calls: number;
   /** Graphs that were computed where no call that decodes was seen; 0 once there was one. */
   readonly uncalled_graphs: number;
@@ -63,6 +63,9 @@ export function tokenFacts(tokens: TokenCount, lost: boolean): TokenFacts {
 /** Tokens of a trial, at most: llama.cpp warms up with two, and tries with two whether its cache forgets a part. */
 const TRIAL_TOKENS = 2;
 
+/** Results of a batch of which no token was computed: no cells were free for it (a server asks again with a smaller one), or it was not valid. */
+const PLACED_NOTHING: ReadonlySet<number> = new Set([1, -1]);
+
 /** Sequences of a batch; one where they are not known. */
 function sequencesAt(column: ColumnData | undefined, row: number): number {
   if (column === undefined || isStringColumn(column) || column.valid?.[row] === 0) return 1;
@@ -102,7 +105,9 @@ export function createTokenCount(): TokenCount {
         calls += 1;
         if (pid === trialPid) trialPid = null;
         if (end_ns.valid?.[row] === 0) continue;
-        if (n_tokens.valid?.[row] === 0) {
+        const result = numberAt(batch.columns.result, row) ?? 0;
+        if (PLACED_NOTHING.has(result)) continue;
+        if (n_tokens.valid?.[row] === 0 || result !== 0) {
           unread += 1;
           continue;
         }

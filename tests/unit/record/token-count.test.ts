@@ -121,6 +121,18 @@ describe("tokens of a run", () => {
     expect(tokens.decode_tokens_per_s).toBeCloseTo(100, 9);
   });
 
+  test("are not counted of a batch that was refused, and not known where it may have been computed in part", () => {
+    const prompt = decode(66, 0, 250);
+    const refused = (result: bigint): Step => ({ ...decode(64, 250, 251), result });
+    for (const result of [1n, -1n]) {
+      const tokens = counted(refused(result), prompt, refused(result), { ...decode(1, 300, 310), result: 0n });
+      expect(tokens).toMatchObject({ prompt_tokens: 66, decode_tokens: 1, ttft_ms: 250, unread_calls: 0 });
+      expect(counted(prompt, { ...decode(1, 300, 310), result })).toMatchObject({ decode_tokens: 0 });
+    }
+    for (const result of [2n, -2n, -3n])
+      expect(counted(prompt, refused(result))).toMatchObject({ prompt_tokens: 66, unread_calls: 1 });
+  });
+
   test("are numbers where every call was seen and read, and bounds from below where one was not", () => {
     const steps = [decode(66, 0, 250), decode(1, 300, 310), decode(1, 400, 430)];
     const whole = counted(...steps);
