@@ -2,6 +2,7 @@
 import { type Batch, type ColumnData, isStringColumn } from "../columnar/batch.ts";
 import { numberAt, textAt } from "../columnar/cell.ts";
 import { decodedBeside } from "./decoded-beside.ts";
+import { createFirstPrompt } from "./first-prompt.ts";
 
 export interface TokenCount {
   /** Looks at a batch of the step table. */
@@ -17,7 +18,7 @@ export interface TokenCount {
   readonly decode_tokens_per_s: number | null;
   /** The same tokens per second inside the calls that decode them: what is done between the calls is left out. */
   readonly decode_call_tokens_per_s: number | null;
-  /** From the start of the first prefill to its end, trials of the engine left out; null before it ended. */
+  /** From the start of the first prompt to the end of its last batch, trials of the engine left out; null before its first one ended. */
   readonly ttft_ms: number | null;
   /** From the begin of the first call that decoded tokens to the end of the last one, by process. */
   readonly decoding: ReadonlyMap<number, { readonly begin_ns: number; readonly end_ns: number }>;
@@ -81,7 +82,7 @@ export function createTokenCount(): TokenCount {
   /** Where the last token, or the prompt, of each process ended. */
   const reached_ns = new Map<number, bigint>();
   const decoding = new Map<number, { readonly begin_ns: number; end_ns: number }>();
-  let ttft_ns: bigint | null = null;
+  const first = createFirstPrompt();
   /** Process whose first prompt was as short as a trial, as long as it computed nothing behind it. */
   let trialPid: number | null = null;
   let unread = 0;
@@ -99,7 +100,10 @@ export function createTokenCount(): TokenCount {
         if (word === "graph") graphs += 1;
         const pid = numberAt(batch.columns.pid, row) ?? 0;
         // Nobody reads what came of it: it was no prompt.
-        if (word === "kv_clear" && pid === trialPid) [ttft_ns, trialPid] = [null, null];
+        if (word === "kv_clear" && pid === trialPid) {
+          first.forget();
+          trialPid = null;
+        }
         const encodes = word === "encode";
         if (word !== "decode" && !encodes) continue;
         calls += 1;
@@ -113,13 +117,20 @@ export function createTokenCount(): TokenCount {
         }
         const tokens = Number(n_tokens.data[row] ?? 0);
         const [began, ended] = [BigInt(timestamp_ns.data[row] ?? 0), BigInt(end_ns.data[row] ?? 0)];
+        const sequences = sequencesAt(n_sequences, row);
+        const detail = textAt(batch.columns.detail, row);
         // One token of each of several sequences is a decode step too.
-        if (encodes || tokens > sequencesAt(n_sequences, row)) {
-          const decodes = encodes ? 0 : Math.min(tokens - 1, decodedBeside(textAt(batch.columns.detail, row)));
+        const has_prompt = encodes || tokens > sequences;
+        if (has_prompt && first.took_ns === null && tokens <= TRIAL_TOKENS) trialPid = pid;
+        first.take({
+          ...{ pid, begin_ns: began, end_ns: ended, n_tokens: tokens, n_sequences: sequences, has_prompt, detail },
+          position_first: numberAt(batch.columns.position_first, row),
+          sequence_id: numberAt(batch.columns.sequence_id, row),
+        });
+        if (has_prompt) {
+          const decodes = encodes ? 0 : Math.min(tokens - 1, decodedBeside(detail));
           beside += decodes;
           prompt += tokens - decodes;
-          if (ttft_ns === null && tokens <= TRIAL_TOKENS) trialPid = pid;
-          ttft_ns ??= ended - began;
           phase = "prefill";
         } else {
           decoded += tokens;
@@ -146,7 +157,7 @@ export function createTokenCount(): TokenCount {
       return decoded > 1 ? decoded / (call_ns / 1e9) : null;
     },
     get ttft_ms() {
-      return ttft_ns === null ? null : Number(ttft_ns) / 1e6;
+      return first.took_ns === null ? null : first.took_ns / 1e6;
     },
     decoding,
     get unread_calls() {

@@ -63,6 +63,16 @@ describe("tokens of a run", () => {
     expect(counted(decode(66, 1, 20), cleared(21), decode(66, 100, 350)).ttft_ms).toBe(19);
   });
 
+  test("have the time to the first token of a prompt that comes in several batches", () => {
+    const part = (position_first: number, n_tokens: number, begin_ms: number, end_ms: number): Step => ({
+      ...decode(n_tokens, begin_ms, end_ms),
+      ...{ position_first, n_sequences: 1, sequence_id: 3, detail: '{"context":"0x1"}' },
+    });
+    const parts = [part(0, 64, 0, 100), part(64, 64, 100, 220), part(128, 9, 220, 250), part(137, 1, 260, 270)];
+    expect(counted(...parts)).toMatchObject({ prompt_tokens: 137, decode_tokens: 1, ttft_ms: 250 });
+    expect(counted(...parts.toSpliced(2, 0, { ...part(128, 64, 220, 221), result: 1n })).ttft_ms).toBe(250);
+  });
+
   test("take no time between the last token of an answer and the end of the next prompt", () => {
     const tokens = counted(decode(8, 0, 100), decode(1, 100, 110), decode(8, 5000, 5100), decode(1, 5110, 5130));
     expect(tokens.decode_tokens_per_s).toBeCloseTo(2 / 0.04, 9);
