@@ -17,18 +17,23 @@ export interface CalledBatch {
 }
 
 export interface FirstPrompt {
+  /** A context was made: no prompt of it began before it. */
+  make(pid: number, context: bigint): void;
   /** @param batch in the order in which they ended */
   take(batch: CalledBatch): void;
   /** What was taken for a prompt was none: the next one is the first. */
   forget(): void;
   /**
    * From the begin of its first batch to the end of its last, where the engine tells whose tokens a batch has, else of its first; null before any.
+   * Where a context was there before, what goes on where nothing was seen of its sequence may have begun unseen, and is passed over.
    * A last token that has a batch for itself is not told from an answer.
    */
   readonly took_ns: number | null;
 }
 
 interface Run {
+  /** The context of the sequence. */
+  readonly place: string;
   readonly sequence: string;
   readonly position: number;
   readonly tokens: number;
@@ -36,18 +41,21 @@ interface Run {
 
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
 
+const placeOf = (pid: number, context: string): string => `${pid} ${context}`;
+
 /** The tokens of a batch by sequence; empty where they are not told. */
-function runsOf({ n_tokens, n_sequences, position_first, sequence_id, detail }: CalledBatch): Run[] {
+function runsOf({ pid, n_tokens, n_sequences, position_first, sequence_id, detail }: CalledBatch): Run[] {
   const { kv_rows, context } = detailOf({ detail });
-  const sequenceOf = (named: unknown): string => `${String(context)} ${JSON.stringify(named)}`;
+  const place = placeOf(pid, String(context));
+  const sequenceOf = (named: unknown): string => `${place} ${JSON.stringify(named)}`;
   if (Array.isArray(kv_rows)) {
     return kv_rows.flatMap((row: unknown) => {
       const [named, position, tokens] = Array.isArray(row) ? row : [];
-      return isWhole(position) && isWhole(tokens) ? [{ sequence: sequenceOf(named), position, tokens }] : [];
+      return isWhole(position) && isWhole(tokens) ? [{ place, sequence: sequenceOf(named), position, tokens }] : [];
     });
   }
   if (n_sequences > 1 || position_first === null) return [];
-  return [{ sequence: sequenceOf(sequence_id ?? 0), position: position_first, tokens: n_tokens }];
+  return [{ place, sequence: sequenceOf(sequence_id ?? 0), position: position_first, tokens: n_tokens }];
 }
 
 export function createFirstPrompt(): FirstPrompt {
@@ -55,16 +63,31 @@ export function createFirstPrompt(): FirstPrompt {
   /** Of each sequence whose prompt may be the first: where it goes on, and how long it took so far. */
   const parts = new Map<string, { position: number; took_ns: number }>();
   let ended_ns: number | null = null;
+  const made = new Set<string>();
+  /** Of each sequence of which something was seen: where a prompt that began unseen would go on, or -1 where it came to its end. */
+  const unseen = new Map<string, number>();
+  /** Whether a run begins a prompt; notes what may have begun before. */
+  const begins = ({ place, sequence, position, tokens }: Run): boolean => {
+    const goesOn = unseen.get(sequence);
+    const isBegin = position === 0 || made.has(place) || (goesOn !== undefined && goesOn !== position);
+    if (tokens > 1 && isBegin) return true;
+    unseen.set(sequence, tokens > 1 ? position + tokens : -1);
+    return false;
+  };
   return {
+    make(pid, context) {
+      made.add(placeOf(pid, `0x${context.toString(16)}`));
+    },
     take(batch) {
       if (ended_ns !== null) return;
       const runs = runsOf(batch);
       if (first === null) {
-        if (!batch.has_prompt) return;
+        const begun = runs.filter(begins);
+        if (!batch.has_prompt || (runs.length > 0 && begun.length === 0)) return;
         first = batch;
         const took_ns = Number(batch.end_ns - batch.begin_ns);
-        for (const { sequence, position, tokens } of runs)
-          if (tokens > 1) parts.set(sequence, { position: position + tokens, took_ns });
+        for (const { sequence, position, tokens } of begun)
+          parts.set(sequence, { position: position + tokens, took_ns });
         if (parts.size === 0) ended_ns = took_ns;
         return;
       }

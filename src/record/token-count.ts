@@ -1,6 +1,6 @@
 /** Tokens of a run, counted from the engine's steps as they pass. */
 import { type Batch, type ColumnData, isStringColumn } from "../columnar/batch.ts";
-import { numberAt, textAt } from "../columnar/cell.ts";
+import { bigintAt, numberAt, textAt } from "../columnar/cell.ts";
 import { decodedBeside } from "./decoded-beside.ts";
 import { createFirstPrompt } from "./first-prompt.ts";
 
@@ -99,6 +99,7 @@ export function createTokenCount(): TokenCount {
         if (word === "model_load" || word === "context") phase = "loading";
         if (word === "graph") graphs += 1;
         const pid = numberAt(batch.columns.pid, row) ?? 0;
+        if (word === "context") first.make(pid, bigintAt(batch.columns.result, row) ?? 0n);
         // Nobody reads what came of it: it was no prompt.
         if (word === "kv_clear" && pid === trialPid) {
           first.forget();

@@ -6,6 +6,7 @@ type Run = readonly [sequences: number | readonly number[], position: number, to
 /** Times of successive batches: each takes 10 ns, and the next one begins 1 ns behind it. */
 function took(...batches: readonly { runs: readonly Run[] | null; pid?: number; context?: string }[]): number | null {
   const first = createFirstPrompt();
+  first.make(1, 0x1n);
   batches.forEach(({ runs, pid = 1, context = "0x1" }, i) => {
     const n_tokens = (runs ?? [[0, 0, 64]]).reduce((sum, [, , tokens]) => sum + Number(tokens), 0);
     const n_sequences = runs?.length ?? 2;
@@ -77,5 +78,13 @@ describe("the first prompt of a run", () => {
         },
       ),
     ).toBe(21);
+  });
+
+  test("is passed over where its context was there before and it may have begun unseen", () => {
+    const late = (...runs: Run[]) => ({ runs, context: "0x9" });
+    expect(took(late([0, 64, 64]), late([0, 128, 30]), late([0, 158, 1]))).toBeNull();
+    expect(took(late([0, 64, 64]), late([0, 128, 30]), late([0, 4, 64]), late([0, 68, 9]))).toBe(21);
+    expect(took(late([0, 9, 1]), late([0, 10, 64]))).toBe(10);
+    expect(took(late([0, 9, 64], [1, 0, 64]), late([1, 64, 64]), late([0, 73, 64]))).toBe(21);
   });
 });
