@@ -83,8 +83,10 @@ export function createTokenCount(): TokenCount {
   const reached_ns = new Map<number, bigint>();
   const decoding = new Map<number, { readonly begin_ns: number; end_ns: number }>();
   const first = createFirstPrompt();
-  /** Process whose first prompt was as short as a trial, as long as it computed nothing behind it. */
-  let trialPid: number | null = null;
+  /** Processes that made a context and computed nothing but trials since. */
+  const fresh = new Set<number>();
+  /** What may be a trial, as long as its process computed nothing behind it. */
+  let trial: { readonly pid: number; readonly tokens: number; readonly isFirst: boolean } | null = null;
   let unread = 0;
   let graphs = 0;
   let calls = 0;
@@ -99,16 +101,20 @@ export function createTokenCount(): TokenCount {
         if (word === "model_load" || word === "context") phase = "loading";
         if (word === "graph") graphs += 1;
         const pid = numberAt(batch.columns.pid, row) ?? 0;
-        if (word === "context") first.make(pid, bigintAt(batch.columns.result, row) ?? 0n);
+        if (word === "context") {
+          first.make(pid, bigintAt(batch.columns.result, row) ?? 0n);
+          fresh.add(pid);
+        }
         // Nobody reads what came of it: it was no prompt.
-        if (word === "kv_clear" && pid === trialPid) {
-          first.forget();
-          trialPid = null;
+        if (word === "kv_clear" && pid === trial?.pid) {
+          if (trial.isFirst) first.forget();
+          prompt -= trial.tokens;
+          trial = null;
         }
         const encodes = word === "encode";
         if (word !== "decode" && !encodes) continue;
         calls += 1;
-        if (pid === trialPid) trialPid = null;
+        if (pid === trial?.pid) trial = null;
         if (end_ns.valid?.[row] === 0) continue;
         const result = numberAt(batch.columns.result, row) ?? 0;
         if (PLACED_NOTHING.has(result)) continue;
@@ -122,14 +128,17 @@ export function createTokenCount(): TokenCount {
         const detail = textAt(batch.columns.detail, row);
         // One token of each of several sequences is a decode step too.
         const has_prompt = encodes || tokens > sequences;
-        if (has_prompt && first.took_ns === null && tokens <= TRIAL_TOKENS) trialPid = pid;
+        const decodes = !has_prompt || encodes ? 0 : Math.min(tokens - 1, decodedBeside(detail));
+        const isShort = has_prompt && !encodes && tokens <= TRIAL_TOKENS;
+        const isFirst = first.took_ns === null;
+        if (isShort && (isFirst || fresh.has(pid))) trial = { pid, tokens: tokens - decodes, isFirst };
+        if (!isShort) fresh.delete(pid);
         first.take({
           ...{ pid, begin_ns: began, end_ns: ended, n_tokens: tokens, n_sequences: sequences, has_prompt, detail },
           position_first: numberAt(batch.columns.position_first, row),
           sequence_id: numberAt(batch.columns.sequence_id, row),
         });
         if (has_prompt) {
-          const decodes = encodes ? 0 : Math.min(tokens - 1, decodedBeside(detail));
           beside += decodes;
           prompt += tokens - decodes;
           phase = "prefill";

@@ -52,6 +52,7 @@ describe("tokens of a run", () => {
     const trimmed: Step = { ...cleared(21), kind: "kv_trim" };
     const trial = [cleared(0), decode(2, 1, 20), trimmed, cleared(21)];
     expect(counted(...trial).ttft_ms).toBeNull();
+    expect(counted(...trial).prompt_tokens).toBeNull();
     expect(counted(...trial, decode(66, 100, 350)).ttft_ms).toBe(250);
     // A server may warm up, and then try its cache.
     expect(counted(...trial, decode(2, 30, 40), cleared(41), decode(66, 100, 350)).ttft_ms).toBe(250);
@@ -71,6 +72,19 @@ describe("tokens of a run", () => {
     const parts = [part(0, 64, 0, 100), part(64, 64, 100, 220), part(128, 9, 220, 250), part(137, 1, 260, 270)];
     expect(counted(...parts)).toMatchObject({ prompt_tokens: 137, decode_tokens: 1, ttft_ms: 250 });
     expect(counted(...parts.toSpliced(2, 0, { ...part(128, 64, 220, 221), result: 1n })).ttft_ms).toBe(250);
+  });
+
+  test("have none of the trials of a model that is loaded again, and all of a short prompt in a context that is in use", () => {
+    const made: Step = { kind: "context", timestamp_ns: 0n, result: 16n };
+    const cleared: Step = { kind: "kv_clear", timestamp_ns: 0n };
+    const load = [made, decode(2, 1, 20), cleared, decode(2, 30, 40), cleared];
+    const answer = [decode(66, 100, 350), decode(1, 350, 360)];
+    const twice = counted(...load, ...answer, ...load, ...answer);
+    expect(twice).toMatchObject({ prompt_tokens: 132, decode_tokens: 2, ttft_ms: 250 });
+    expect(counted(...load, ...answer, decode(2, 400, 410), cleared)).toMatchObject({
+      prompt_tokens: 68,
+      ttft_ms: 250,
+    });
   });
 
   test("take no time between the last token of an answer and the end of the next prompt", () => {
