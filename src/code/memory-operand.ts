@@ -55,9 +55,10 @@ function segmentOf(register: Register): number {
   return register === Register.GS ? PLACE.gs_base : -1;
 }
 
-function operandOf(memory: UsedMemory, op: number, instruction: Instruction): FoundOperand {
+/** @param instruction decoded as if the place whose registers are known were at 0 */
+export function operandOf(memory: UsedMemory, op: number, instruction: Instruction): FoundOperand {
   const relative = instruction.isIpRelMemoryOperand;
-  // Decoded as if at 0, a displacement from the instruction pointer counts from the instruction's own first byte.
+  // Decoded as if that place were at 0, a displacement from the instruction pointer counts from there.
   const base = relative
     ? { place: PLACE.rip, bits: instruction.memoryBase === Register.EIP ? 32 : 64 }
     : addressRegister(memory.base);
