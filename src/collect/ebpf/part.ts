@@ -9,7 +9,7 @@ import type { CollectorCost, CollectorFindings, Target } from "../collector.ts";
 import type { BudgetShares } from "./budget-shares.ts";
 import type { EngineSight } from "./engine/engine-part.ts";
 import type { MappingFeed } from "./lifecycle/lifecycle-part.ts";
-import type { Heat } from "./samples/heat.ts";
+import type { HotParts } from "./watch/frame/hot-parts.ts";
 
 /** The BPF object of a part: what a run loads, and what an examination of the machine tries. */
 export interface PartPrograms {
@@ -45,7 +45,7 @@ export interface Scene {
   /** Null where no engine is looked for. */
   readonly engine: EngineSight | null;
   /** Where samples fell lately; null where none are taken. */
-  readonly heat: Heat | null;
+  readonly heat: HotParts | null;
 }
 
 /** A part that was asked for and has not started. */

@@ -1,9 +1,9 @@
 /** Watches on words drawn at random from the live regions, each with the design that its turn asks for. */
+import { wholeStratum } from "../../../regions/sampled-stratum.ts";
 import type { Random } from "../../../statistics/prng.ts";
 import { chooseDesign, type Design } from "./design.ts";
 import { createDrawer, type Draw, type DrawRegion, drawWord, frameOf, lineMate } from "./draw.ts";
 import type { ResidentWords } from "./frame/resident-words.ts";
-import { wholeStratum } from "./stratum.ts";
 import type { BlankTurn, PlannedWatch, Room, WatchChoice } from "./watch-choice.ts";
 
 export interface DrawSources {

@@ -30,15 +30,3 @@ export function stratumOf(facts: StratumFacts): string | null {
       return `${region_type}/${mapping_kind ?? "unknown"}`;
   }
 }
-
-const SAMPLED = "/sampled";
-
-/** The part of a stratum on which samples fell lately. */
-export function sampledStratum(stratum: string): string {
-  return `${stratum}${SAMPLED}`;
-}
-
-/** The stratum of which this is a part, else itself. */
-export function wholeStratum(stratum: string): string {
-  return stratum.endsWith(SAMPLED) ? stratum.slice(0, -SAMPLED.length) : stratum;
-}

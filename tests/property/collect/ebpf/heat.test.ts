@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { createHeat, splitByHeat } from "../../../../src/collect/ebpf/samples/heat.ts";
+import { createHeat } from "../../../../src/collect/ebpf/samples/heat.ts";
 import type { DrawRegion } from "../../../../src/collect/ebpf/watch/draw.ts";
-import { wholeStratum } from "../../../../src/collect/ebpf/watch/stratum.ts";
+import { wholeStratum } from "../../../../src/regions/sampled-stratum.ts";
 
 const PAGE = 4096n;
 const SPAN_NS = 2_000_000_000n;
@@ -21,7 +21,7 @@ test("hot pages get a stratum of their own, and every byte stays in exactly one 
     fc.property(fc.array(region, { maxLength: 6 }), fc.array(fc.integer({ min: 0, max: 60 })), (regions, pages) => {
       const heat = createHeat();
       for (const page of pages) heat.add(1, page);
-      const parts = splitByHeat(regions, heat);
+      const parts = heat.split(regions);
       let next = 0;
       for (const whole of regions) {
         let at = whole.addr;
@@ -74,5 +74,5 @@ test("only so many pages are remembered, whatever falls", () => {
     region_type: "activation",
     tensor: null,
   };
-  expect(splitByHeat([big], heat).length).toBeLessThanOrEqual(2049);
+  expect(heat.split([big]).length).toBeLessThanOrEqual(2049);
 });

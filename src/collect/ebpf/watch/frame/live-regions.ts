@@ -3,7 +3,6 @@ import type { LiveTensor } from "../../../../engine/engine.ts";
 import { monotonicNs } from "../../../../kernel/libc.ts";
 import type { MappingEvent } from "../../../../regions/mapping-row.ts";
 import type { Scene } from "../../part.ts";
-import { splitByHeat } from "../../samples/heat.ts";
 import { rowsAhead } from "../ahead.ts";
 import type { DrawRegion } from "../draw.ts";
 import { type Bands, drawRegions } from "./draw-regions.ts";
@@ -79,7 +78,7 @@ export function liveRegions(
       const drawn = drawRegions(mappings.maps, tensors, empty, bandsOf);
       // Of a process in doubt nobody knows what is where until its map has been looked at.
       const sure = drawn.filter(({ pid }) => !mappings.maps.isDoubted(pid));
-      listed = heat === null ? sure : splitByHeat(sure, heat);
+      listed = heat === null ? sure : heat.split(sure);
       listedNs = nowNs();
       const rest = REST * (listedNs - beginNs);
       restNs = rest < MOST_REST_NS ? rest : MOST_REST_NS;
