@@ -1,4 +1,5 @@
 /** How much of a span the memory of a stratum is there: its bytes are told by draws, and none can fall on it before it comes or once it is gone. */
+import { isSampledStratum } from "../../regions/sampled-stratum.ts";
 import type { WatchSample } from "../input/input.ts";
 import type { RegionSet } from "../input/region-set.ts";
 import { coveredNs, isInside, type Span } from "../input/span.ts";
@@ -101,6 +102,11 @@ export function stratumLives(
     const most = together([...ofAny, ...least]);
     const [lo, hi] = [shareOf(least), shareOf(most)];
     const turns = turnsOf(stratum);
+    // Since when a part was used more than the rest, or seen to be, is not known: not before it was drawn from, or all the time.
+    if (isSampledStratum(stratum) && turns !== null && turns < hi) {
+      const share = (turns + hi) / 2;
+      return { share, error: (hi - turns) / 2 / share, pieces: most };
+    }
     if (turns === null || !(hi > lo)) return { share: hi, error: 0, pieces: most };
     const share = Math.min(hi, Math.max(lo, turns));
     // As many draws as there are tell it, and it lies between both.

@@ -2,7 +2,7 @@
 import type { Engine } from "../../engine/engine.ts";
 import type { Capability } from "../collector.ts";
 import { askedParts, leftOut, sourcesLeft } from "./asked-parts.ts";
-import { clockPart, clockPrograms } from "./clock/clock-part.ts";
+import { clockPart, clockPrograms, heatPart } from "./clock/clock-part.ts";
 import { enginePart, enginePrograms } from "./engine/engine-part.ts";
 import { faultPart, faultPrograms } from "./faults/fault-part.ts";
 import { lifecyclePrograms } from "./lifecycle/lifecycle-part.ts";
@@ -60,7 +60,9 @@ export function planParts(options: PartOptions, facts: SourceFacts): Plan | Extr
   const parts: PlannedPart[] = asked.residency ? [residencyPart] : [];
   if (asked.faults) parts.push(faultPart);
   if (asked.engine) parts.push(enginePart(options.engineObjects, options.engines));
+  const draws = choice.watch && watchRegisters > 0 && asked.words.length === 0;
   if (choice.clock) parts.push(clockPart({ hz: options.clockHz, seed }));
+  else if (draws && choice.samples === null && facts.arch === "x64") parts.push(heatPart({ seed }));
   if (choice.samples !== null) {
     const { kernelRelease } = facts;
     parts.push(samplePart({ plan: choice.samples, kernelRelease, seed, canDoWithout: sources.includes("auto") }));

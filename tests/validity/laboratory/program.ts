@@ -18,6 +18,7 @@ export const SHAPES = {
   cache: "a cache that grows by a row in each step of 10 ms, read up to that row, and begun again when it is full",
   sealed: "blocks written and read twice in 4 ms, then closed to all for 40 to 80 ms",
   fused: "blocks written and read right after, every 12 ms",
+  tiles: "two blocks of 256 read every 125 us, the others by turns, one at a time",
 } as const;
 export type Shape = keyof typeof SHAPES;
 

@@ -1,4 +1,4 @@
-/** The part that samples code with a timer and finds the accesses in it. */
+/** The part that samples code with a timer and finds the accesses in it, or only where the program is most. */
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
 import { type ClockSource, openClock } from "./clock.ts";
@@ -30,9 +30,18 @@ function follow(clock: ClockSource, row: MappingEvent): void {
   else if (executable && row.kind !== "snapshot") clock.onCode(row.pid);
 }
 
-async function startClock({ hz, seed }: ClockPartOptions, { mappings, budget, looks }: Scene): Promise<Part> {
+/** Samples per second and CPU that tell where the program is most, and what part of the share of the budget they may take. */
+const HEAT_HZ = 50;
+const HEAT_SHARE = 0.2;
+
+async function startClock(
+  { hz, seed }: ClockPartOptions,
+  { mappings, budget, looks }: Scene,
+  givesRows: boolean,
+): Promise<Part> {
   const share = budget.next();
-  const clock = await openClock({ hz, budgetPct: share.pct, targetsFd: mappings.targetsFd, seed, looks });
+  const budgetPct = givesRows ? share.pct : HEAT_SHARE * share.pct;
+  const clock = await openClock({ hz, givesRows, budgetPct, targetsFd: mappings.targetsFd, seed, looks });
   share.take(clock.spendsPct);
   mappings.follow((rows) => {
     for (const row of rows) follow(clock, row);
@@ -40,6 +49,7 @@ async function startClock({ hz, seed }: ClockPartOptions, { mappings, budget, lo
   return {
     name: clockPrograms.name,
     sees: { stream: "access", source: "clock" },
+    offers: { heat: clock.heat },
     patienceMs: ATTENTIVE_MS,
     poll(nowNs) {
       clock.poll(nowNs);
@@ -52,7 +62,7 @@ async function startClock({ hz, seed }: ClockPartOptions, { mappings, budget, lo
       const { samples, foreign, cost } = clock.summary();
       return [{ what: "timer", count: samples - foreign, each_ns: cost, is_budgeted: true }];
     },
-    warnings: () => clockWarnings(clock.summary()),
+    warnings: () => (givesRows ? clockWarnings(clock.summary()) : []),
     details: () => ({ clock: clock.summary() }),
     [Symbol.dispose]: () => clock[Symbol.dispose](),
   };
@@ -65,6 +75,18 @@ export function clockPart(options: ClockPartOptions): PlannedPart {
     identifies: ["clock"],
     blindTo: "a timer samples time, not accesses, and no bytes were watched",
     spends: true,
-    start: (scene) => startClock(options, scene),
+    start: (scene) => startClock(options, scene, true),
+  };
+}
+
+/** The same timer, slower, for watches alone: they are drawn from where the program is most separately. */
+export function heatPart({ seed }: Pick<ClockPartOptions, "seed">): PlannedPart {
+  return {
+    name: clockPrograms.name,
+    sources: [],
+    identifies: [],
+    blindTo: null,
+    spends: true,
+    start: (scene) => startClock({ hz: HEAT_HZ, seed }, scene, false),
   };
 }

@@ -21,6 +21,10 @@ export interface ClockSummary {
   readonly no_code: number;
   readonly no_address: number;
   readonly rows: number;
+  /** Samples near which the code accesses memory at a known place. */
+  readonly located: number;
+  /** Bytes of the blocks in which the program was most, as they were found last. */
+  readonly hot_bytes: number;
 }
 
 /** What a reader of the figures must know. */

@@ -1,7 +1,11 @@
-/** The `clock` source: a timer on every CPU, whose samples become accesses by decoding the instruction that is next. */
+/**
+ * A timer on every CPU. Its samples tell in which blocks of memory the program is most, and, as the source `clock`, become accesses
+ * by decoding the instruction that is next.
+ */
 
 import { createCodeMap } from "../../../code/code-bytes.ts";
 import { operandAt } from "../../../code/memory-operand.ts";
+import { createNearFinder } from "../../../code/near-finder.ts";
 import { createOperandFinder } from "../../../code/operand-finder.ts";
 import type { Batch } from "../../../columnar/batch.ts";
 import { GATHER_NS, GATHER_ROWS } from "../../../columnar/gather.ts";
@@ -15,8 +19,11 @@ import type { LedgerRow } from "../../../schema/ledger.ts";
 import { seededDraws } from "../../../statistics/prng.ts";
 import { accessBatch, accessColumns } from "../../access-columns.ts";
 import { ditheredPeriod } from "../samples/period.ts";
+import type { HotParts } from "../watch/frame/hot-parts.ts";
 import { loadClockProgram } from "./clock-program.ts";
 import type { ClockSummary } from "./clock-summary.ts";
+import { createHotBlocks } from "./hot-blocks.ts";
+import { createNearTicks } from "./near-ticks.ts";
 import { tickCost } from "./tick-cost.ts";
 import { createTickReader } from "./tick-rows.ts";
 import { timerAttr } from "./timer-attr.ts";
@@ -24,6 +31,8 @@ import { timerAttr } from "./timer-attr.ts";
 export interface ClockOptions {
   /** Samples per second and CPU; fewer where the budget does not pay for them. */
   readonly hz: number;
+  /** True where samples become rows. */
+  readonly givesRows: boolean;
   /** Share of each CPU that sampling may cost, in percent. */
   readonly budgetPct: number;
   /** The map of watched processes. */
@@ -36,6 +45,8 @@ export interface ClockOptions {
 const PLACE = { stream: "access", source: "clock", way: null } as const;
 
 export interface ClockSource extends Disposable {
+  /** Where the program is most. */
+  readonly heat: HotParts;
   /** Share of each CPU that it takes of the budget, in percent. */
   readonly spendsPct: number;
   /** Varies the periods when it is time; `nowNs` is CLOCK_MONOTONIC. */
@@ -83,6 +94,9 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
   const operands = createOperandFinder(code, (pid, address, length) => look(() => readRemote(pid, address, length)));
   const began = new Map<number, number>();
   const reader = createTickReader(operands, (pid) => began.get(pid));
+  const near = createNearFinder(code);
+  const nearTicks = createNearTicks(near, (pid) => began.get(pid));
+  const heat = createHotBlocks();
   const columns = accessColumns(GATHER_ROWS);
   // The decoder is compiled at its first use: not while rings fill.
   operandAt(NOP);
@@ -101,10 +115,14 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
   }
 
   function take(all: boolean): Batch<"access">[] {
-    clock.ring.drain((rows) => reader.read(rows, columns, gather));
+    clock.ring.drain((rows) => {
+      nearTicks.read(rows, heat.add);
+      if (options.givesRows) reader.read(rows, columns, gather);
+    });
     // Their last samples are decoded.
     for (const pid of ended) {
       operands.forget(pid);
+      near.forget(pid);
       code.forget(pid);
       began.delete(pid);
     }
@@ -120,6 +138,7 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
   }
 
   function ledger(): LedgerRow[] {
+    if (!options.givesRows) return [];
     const runs = clock.count("runs");
     const filtered = clock.count("foreign") + clock.count("in_kernel") + clock.count("other_mode");
     const rings = clock.ring.ledger({ ...PLACE, stage: "ring" });
@@ -160,6 +179,8 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
       no_code: noCode,
       no_address: noAddress,
       rows: kept,
+      located: nearTicks.located(),
+      hot_bytes: heat.hotBytes(),
     };
   }
 
@@ -178,8 +199,10 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
   }
 
   return {
+    heat,
     spendsPct,
     poll(nowNs) {
+      heat.turn(nowNs);
       if (timers.disposed || nowNs < variedNs + SECOND_NS) return;
       variedNs = nowNs;
       for (const event of events) setPerfPeriod(event, nextPeriod());
@@ -188,16 +211,19 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
     onFork(child, parent) {
       code.inherit(child, parent);
       operands.forget(child);
+      near.forget(child);
       began.delete(child);
       if (ended.includes(child)) ended = ended.filter((pid) => pid !== child);
     },
     onExec(pid, timeNs) {
       code.forget(pid);
       operands.forget(pid);
+      near.forget(pid);
       began.set(pid, Number(timeNs));
     },
     onCode(pid) {
       operands.forget(pid);
+      near.forget(pid);
       code.renew(pid);
     },
     onExit(pid) {

@@ -2,11 +2,10 @@
 
 import { effectiveAddress } from "../../../code/effective-address.ts";
 import type { OperandFinder } from "../../../code/operand-finder.ts";
-import { GENERAL_PLACES, PLACE, PLACES, registerFile } from "../../../code/register-file.ts";
 import type { BlockRows } from "../../../columnar/blocks.ts";
 import { codesOf } from "../../../schema/row.ts";
 import type { AccessColumns } from "../../access-columns.ts";
-import { TICK_LAYOUT } from "./clock-program.ts";
+import { AT, ipOf, KERNEL_HIGH_WORD, readRegisters, tickRegisters, timeOf } from "./tick-registers.ts";
 
 /** What became of the rows of the ring that gave no access. */
 export interface TickLosses {
@@ -27,59 +26,24 @@ export interface TickReader {
 /** When the program of a process began, in ns; undefined where it is the first. */
 export type ProgramBegan = (pid: number) => number | undefined;
 
-const WORD = 2 ** 32;
-/** Bits 32 and up of an address that no program has. */
-const KERNEL_HIGH_WORD = 0x01000000;
 const CLOCK = codesOf("access", "source").clock;
 const DECODED = codesOf("access", "op_evidence").decoded;
-const ALL_KNOWN = 2 ** PLACES - 1;
-
-/** First 32-bit word of a column in a block. */
-function startOf(name: string): number {
-  const column = TICK_LAYOUT.columns.find((one) => one.name === name);
-  if (column === undefined) throw new TypeError(`ticks have no ${name}`);
-  return column.offset / 4;
-}
-
-const AT = {
-  time: startOf("timestamp_ns"),
-  ip: startOf("ip"),
-  period: startOf("period"),
-  pid: startOf("pid"),
-  tid: startOf("tid"),
-} as const;
-/** Where the register at each place begins. */
-const REGISTERS = new Uint32Array(PLACES);
-for (const [name, place] of Object.entries({ ...GENERAL_PLACES, ...PLACE })) {
-  REGISTERS[place] = startOf(place === PLACE.rip ? "ip" : name);
-}
 
 export function createTickReader(operands: OperandFinder, began: ProgramBegan): TickReader {
-  const registers = registerFile();
-  registers.known = ALL_KNOWN;
+  const registers = tickRegisters();
   const address = new Uint32Array(2);
   const losses: TickLosses = { noAccess: 0, noCode: 0, noAddress: 0 };
-
-  function readRegisters(words: Uint32Array, base: number, row: number): void {
-    for (let place = 0; place < PLACES; place++) {
-      const from = base + (REGISTERS[place] as number) + 2 * row;
-      registers.words[2 * place] = words[from] as number;
-      registers.words[2 * place + 1] = words[from + 1] as number;
-    }
-  }
 
   /** Code of op_type of the access, whose address is in `address`; -1 for none. */
   function accessOf(words: Uint32Array, base: number, row: number): number {
     const pid = words[base + AT.pid + row] as number;
-    const word = base + 2 * row;
-    const time = (words[word + AT.time + 1] as number) * WORD + (words[word + AT.time] as number);
     const since = began(pid);
-    const ip = (words[word + AT.ip + 1] as number) * WORD + (words[word + AT.ip] as number);
-    const operand = since !== undefined && time < since ? null : operands.find(pid, ip);
+    const isOfOther = since !== undefined && timeOf(words, base, row) < since;
+    const operand = isOfOther ? null : operands.find(pid, ipOf(words, base, row));
     if (operand === null) losses.noCode += 1;
     else if (operand === "none") losses.noAccess += 1;
     else {
-      readRegisters(words, base, row);
+      readRegisters(registers, words, base, row);
       const hasAddress = operand !== "unknown" && effectiveAddress(operand, registers, address);
       if (operand !== "unknown" && hasAddress && (address[1] as number) < KERNEL_HIGH_WORD) return operand.op;
       losses.noAddress += 1;

@@ -85,3 +85,14 @@ test("draws that fell on another class, as the memory had changed, stand for wha
   expect(groupOf(given, "runtime")?.uniform.weights.total_bytes).toBeCloseTo(8000 + 800, 6);
   expect(groupOf(given, "kv_cache")?.uniform.weights.total_bytes).toBeCloseTo(7200, 6);
 });
+
+test("a part that was seen to be used more than the rest was so since then, or always: its time is between both", () => {
+  const regions = groupOf({ watches: draws("a", 0, null), regions: [region()] }, "activation")?.regions;
+  if (span === undefined || regions === undefined) throw new Error("no regions");
+  const all = [...draws("a", 0, null), ...draws("a/sampled", 0, null).filter(({ begin_ns }) => begin_ns > 400 * MS)];
+  const lives = stratumLives(all, regions, span, (stratum) => (stratum === "a" ? 1 : 0.6));
+  expect(lives("a")).toMatchObject({ share: expect.closeTo(1, 9), error: 0 });
+  expect(lives("a/sampled")).toMatchObject({ share: expect.closeTo(0.8, 9), error: expect.closeTo(0.25, 9) });
+  const always = stratumLives(all, regions, span, () => 1);
+  expect(always("a/sampled")).toMatchObject({ share: expect.closeTo(1, 9), error: 0 });
+});

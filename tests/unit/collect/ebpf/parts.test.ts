@@ -25,12 +25,18 @@ describe("the parts of the eBPF collector", () => {
   });
 
   test("are those that were asked for", () => {
-    expect(planned({}).names).toEqual(["residency", "faults", "engine", "watch"]);
+    expect(planned({}).names).toEqual(["residency", "faults", "engine", "clock", "watch"]);
     expect(planned({ parts: ["residency"] }).names).toEqual(["residency"]);
     expect(planned({ parts: ["faults"] }).names).toEqual(["faults"]);
     expect(planned({ parts: ["accesses"], sources: ["clock", "watch"] }).names).toEqual(["clock", "watch"]);
     expect(planned({ parts: ["mem:0x1000/8:rw"], sources: ["clock"] }).names).toEqual(["watch"]);
     expect(planned({ watchRegisters: 0 }).names).toEqual(["residency", "faults", "engine"]);
+  });
+
+  test("have a timer beside drawn watches, which tells where the program is most, unless a PMU does or it cannot decode", () => {
+    expect(planned({ parts: ["accesses"], sources: ["watch"] }).names).toEqual(["clock", "watch"]);
+    const other = planParts({ ...OPTIONS, parts: ["accesses"] }, { ...NO_PMU, arch: "arm64" });
+    expect(other.ok && other.parts.map(({ name }) => name)).toEqual(["watch"]);
   });
 
   test("say what they identify and why they identify no more", () => {

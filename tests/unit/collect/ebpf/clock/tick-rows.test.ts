@@ -97,7 +97,16 @@ describe("the finder of operands", () => {
 
 test("a rate that was lowered is told with what it costs, one that was not is not", () => {
   const cost = { value: 20_000, lo: 1, hi: 2, whyAssumed: null, samples: 9 };
-  const rest = { samples: 0, sampled_ns: 0, foreign: 0, in_kernel: 0, other_mode: 0, rows: 0 };
+  const rest = {
+    samples: 0,
+    sampled_ns: 0,
+    foreign: 0,
+    in_kernel: 0,
+    other_mode: 0,
+    rows: 0,
+    located: 0,
+    hot_bytes: 0,
+  };
   const none = { no_access: 0, no_code: 0, no_address: 0, cpus: 2, ...rest };
   expect(clockWarnings({ hz: { wanted: 100, taken: 100 }, cost, budget_pct: 0.2, ...none })).toEqual([]);
   const [said] = clockWarnings({ hz: { wanted: 1000, taken: 250 }, cost, budget_pct: 0.5, ...none });
