@@ -28,14 +28,8 @@ const MOST_LINES = 4096;
 const MOST_PARTS = 256;
 /** Blocks are looked for so often. */
 const LOOK_NS = 1_000_000_000n;
-/**
- * Turns of the hot part of a class beside the rest with 1: it is small, and its words are alike more than those of both together. Beside classes of
- * data the hot parts of other memory have next to none; where there are none, the data is in them, and they have turns as others have.
- */
-const HOT_TURNS = 0.25;
-const HOT_TURNS_OF_THE_REST = 1 / 16;
-const CLASSES_OF_DATA: ReadonlySet<string> = new Set(["weight", "kv_cache", "activation"]);
-const isData = ({ region_type }: DrawRegion): boolean => CLASSES_OF_DATA.has(region_type);
+/** What the hot part has of the turns of its stratum: it is small, and its words are alike more than those of both together. */
+const PART_OF_TURNS = 0.25;
 
 export interface HotBlocks extends HotParts {
   /** Takes note of an address that the program was about to access, or had just accessed. */
@@ -238,11 +232,9 @@ export function createHotBlocks(): HotBlocks {
     split(regions) {
       if (isOld) look(regions);
       isOld = false;
-      const rest = regions.some(isData) ? HOT_TURNS_OF_THE_REST : undefined;
       return regions.flatMap((region) => {
         const hot = parts.get(region.stratum)?.get(region.pid);
-        if (hot === undefined) return [region];
-        return splitAt(region, hot, isData(region) ? HOT_TURNS * (region.turns ?? 1) : rest);
+        return hot === undefined ? [region] : splitAt(region, hot, PART_OF_TURNS);
       });
     },
   };

@@ -15,6 +15,8 @@ export interface DrawRegion {
   readonly tensor: string | null;
   /** Turns of its stratum beside another with 1; those of its class where it is absent. */
   readonly turns?: number;
+  /** Of a part of another stratum: what it has of the turns of both; turns of its own where it is absent. */
+  readonly part_of_turns?: number;
   /** True where only the words that are in memory are drawn. */
   readonly resident_only?: boolean;
 }
@@ -173,8 +175,8 @@ export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS
       const frame = frameOf(members);
       if (frame.bytes === 0) continue;
       frames.set(stratum, frame);
-      const { region_type = "unknown", turns } = members[0] ?? {};
-      strata.set(stratum, { region_type, bytes: frame.bytes, turns });
+      const { region_type = "unknown", turns, part_of_turns } = members[0] ?? {};
+      strata.set(stratum, { region_type, bytes: frame.bytes, turns, part_of_turns });
     }
     for (const [stratum, share] of sharesNow()) {
       // A random start, so that no stratum is always the first of a run.

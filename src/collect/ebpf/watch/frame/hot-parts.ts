@@ -32,9 +32,9 @@ function firstBehind(parts: readonly HotPart[], address: number): number {
 /**
  * A region in pieces, those in hot parts in the stratum of these.
  * @param parts of its process, in order, none over another
- * @param turns of the hot stratum beside another with 1; those of its class unless told
+ * @param part_of_turns what the hot stratum has of the turns of both; turns of its own unless told
  */
-export function splitAt(region: DrawRegion, parts: readonly HotPart[], turns?: number): DrawRegion[] {
+export function splitAt(region: DrawRegion, parts: readonly HotPart[], part_of_turns?: number): DrawRegion[] {
   const begin = Number(region.addr);
   const end = begin + region.size_bytes;
   const first = firstBehind(parts, begin);
@@ -44,7 +44,12 @@ export function splitAt(region: DrawRegion, parts: readonly HotPart[], turns?: n
     if (stop <= from) return;
     const part = { ...region, addr: region.addr + BigInt(from - begin), size_bytes: stop - from };
     if (!hot) out.push(part);
-    else out.push({ ...part, stratum: sampledStratum(region.stratum), ...(turns === undefined ? {} : { turns }) });
+    else
+      out.push({
+        ...part,
+        stratum: sampledStratum(region.stratum),
+        ...(part_of_turns === undefined ? {} : { part_of_turns }),
+      });
   };
   let next = begin;
   for (let i = first; i < parts.length; i++) {

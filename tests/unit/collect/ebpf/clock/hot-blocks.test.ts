@@ -78,21 +78,13 @@ describe("hot blocks", () => {
     expect(blocks.hotBytes()).toBe(0);
   });
 
-  test("of a class of data have a quarter of its turns, of other memory few beside it, and as others have without", () => {
-    const turnsOf = (whole: DrawRegion, ...others: DrawRegion[]): (number | undefined)[] => {
-      const blocks = createHotBlocks();
-      blocks.turn(0n);
-      for (const address of spread(100, 8 * MIB, 64 * 1024)) blocks.add(1, BASE + address);
-      blocks.turn(SECOND_NS);
-      return blocks
-        .split([whole, ...others])
-        .flatMap(({ stratum, turns }) => (stratum.endsWith("/sampled") ? [turns] : []));
-    };
-    const weight = region(64 * MIB, { stratum: "weight/f32", region_type: "weight" });
-    expect(turnsOf(weight)).toEqual([0.25]);
-    expect(turnsOf({ ...weight, turns: 0.5 })).toEqual([0.125]);
-    expect(turnsOf(WHOLE)).toEqual([undefined]);
-    expect(turnsOf(WHOLE, { ...weight, addr: 8n })).toEqual([1 / 16]);
+  test("have a quarter of the turns of their stratum", () => {
+    const blocks = createHotBlocks();
+    blocks.turn(0n);
+    for (const address of spread(100, 8 * MIB, 64 * 1024)) blocks.add(1, BASE + address);
+    blocks.turn(SECOND_NS);
+    const parts = blocks.split([WHOLE]);
+    expect(parts.map(({ part_of_turns }) => part_of_turns)).toEqual([undefined, 0.25, undefined]);
   });
 
   test("are of one stratum alone: what lies beside it in another is left as it is", () => {

@@ -35,4 +35,15 @@ describe("the turns of strata", () => {
     const shares = sharesOfStrata(strata(["unknown/anon", 64], ["unknown/heap", 64]));
     expect([...shares.values()]).toEqual([0.5, 0.5]);
   });
+  test("of a part of one are some of those that both have, and no other has fewer for it", () => {
+    const whole = sharesOfStrata(strata(["weight/f16", MIB], ["unknown/anon", 3 * MIB], ["unknown/heap", MIB]));
+    const parts = strata(["weight/f16", MIB], ["unknown/anon", 2 * MIB], ["unknown/heap", MIB]);
+    parts.set("unknown/anon/sampled", { region_type: "unknown", bytes: MIB, turns: undefined, part_of_turns: 0.25 });
+    const shares = sharesOfStrata(parts);
+    for (const name of ["weight/f16", "unknown/heap"]) expect(shares.get(name)).toBeCloseTo(whole.get(name) ?? 0, 12);
+    expect(shares.get("unknown/anon")).toBeCloseTo(0.75 * (whole.get("unknown/anon") ?? 0), 12);
+    expect(shares.get("unknown/anon/sampled")).toBeCloseTo(0.25 * (whole.get("unknown/anon") ?? 0), 12);
+    parts.delete("unknown/anon");
+    expect([...sharesOfStrata(parts).values()].reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
+  });
 });
