@@ -32,7 +32,11 @@ test("--check-invariance has two budgets by turns, and says where there were too
   const report = runJsonSchema.parse(jsonOf(ended));
   const metadata = metadataSchema.parse(JSON.parse(readFileSync(join(report.run_dir, "metadata.json"), "utf8")));
   const { turns } = metadata.watch.budget;
-  expect(turns.slice(0, 2).map(({ budget_pct }) => budget_pct)).toEqual([2, 0.5]);
+  // What the timer leaves of it, which takes a tenth at most: whole and a quarter by turns.
+  const [whole = 0, quarter = 0] = turns.map(({ budget_pct }) => budget_pct);
+  expect(whole).toBeLessThanOrEqual(2);
+  expect(whole).toBeGreaterThanOrEqual(1.8);
+  expect(quarter).toBeCloseTo(whole / 4, 12);
   const begins = turns.map(({ begin_ns }) => BigInt(begin_ns));
   expect(begins).toEqual(begins.toSorted((a, b) => Number(a - b)));
   expect(report.invariance === null).toBe(turns.length < 10);
