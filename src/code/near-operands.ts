@@ -19,7 +19,7 @@ export type ReadCode = (offset: number, length: number) => Uint8Array;
 const AHEAD = 24;
 const BEHIND = 12;
 /** A function that began further in front of the place is not decoded up to it. */
-export const MOST_BEHIND_BYTES = 4096;
+const MOST_BEHIND_BYTES = 4096;
 
 /** One instruction: what it accesses, and which general registers are others after it. */
 interface Step {

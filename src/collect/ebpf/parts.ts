@@ -60,9 +60,9 @@ export function planParts(options: PartOptions, facts: SourceFacts): Plan | Extr
   const parts: PlannedPart[] = asked.residency ? [residencyPart] : [];
   if (asked.faults) parts.push(faultPart);
   if (asked.engine) parts.push(enginePart(options.engineObjects, options.engines));
-  const draws = choice.watch && watchRegisters > 0 && asked.words.length === 0;
-  if (choice.clock) parts.push(clockPart({ hz: options.clockHz, seed }));
-  else if (draws && choice.samples === null && facts.arch === "x64") parts.push(heatPart({ seed }));
+  const hasDraws = choice.watch && watchRegisters > 0 && asked.words.length === 0;
+  if (choice.clock) parts.push(clockPart({ hz: options.clockHz, seed, hasDraws }));
+  else if (hasDraws && choice.samples === null && facts.arch === "x64") parts.push(heatPart({ seed }));
   if (choice.samples !== null) {
     const { kernelRelease } = facts;
     parts.push(samplePart({ plan: choice.samples, kernelRelease, seed, canDoWithout: sources.includes("auto") }));

@@ -1,7 +1,7 @@
 /** The part that samples code with a timer and finds the accesses in it, or only where the program is most. */
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
-import { type ClockSource, openClock } from "./clock.ts";
+import { type ClockOptions, type ClockSource, openClock } from "./clock.ts";
 import { loadClockObject } from "./clock-program.ts";
 import { clockWarnings } from "./clock-summary.ts";
 
@@ -9,6 +9,8 @@ export interface ClockPartOptions {
   /** Samples per second and CPU. */
   readonly hz: number;
   readonly seed: number;
+  /** True where watches are drawn beside it, of which it tells where. */
+  readonly hasDraws: boolean;
 }
 
 const PROT_EXEC = 4;
@@ -35,13 +37,14 @@ const HEAT_HZ = 50;
 const HEAT_SHARE = 0.2;
 
 async function startClock(
-  { hz, seed }: ClockPartOptions,
+  { hz, seed }: Pick<ClockPartOptions, "hz" | "seed">,
   { mappings, budget, looks }: Scene,
-  givesRows: boolean,
+  gives: Pick<ClockOptions, "givesRows" | "givesHeat">,
 ): Promise<Part> {
+  const { givesRows, givesHeat } = gives;
   const share = budget.next();
   const budgetPct = givesRows ? share.pct : HEAT_SHARE * share.pct;
-  const clock = await openClock({ hz, givesRows, budgetPct, targetsFd: mappings.targetsFd, seed, looks });
+  const clock = await openClock({ hz, ...gives, budgetPct, targetsFd: mappings.targetsFd, seed, looks });
   share.take(clock.spendsPct);
   mappings.follow((rows) => {
     for (const row of rows) follow(clock, row);
@@ -49,7 +52,7 @@ async function startClock(
   return {
     name: clockPrograms.name,
     sees: { stream: "access", source: "clock" },
-    offers: { heat: clock.heat },
+    offers: givesHeat ? { heat: clock.heat } : {},
     patienceMs: ATTENTIVE_MS,
     poll(nowNs) {
       clock.poll(nowNs);
@@ -75,7 +78,7 @@ export function clockPart(options: ClockPartOptions): PlannedPart {
     identifies: ["clock"],
     blindTo: "a timer samples time, not accesses, and no bytes were watched",
     spends: true,
-    start: (scene) => startClock(options, scene, true),
+    start: (scene) => startClock(options, scene, { givesRows: true, givesHeat: options.hasDraws }),
   };
 }
 
@@ -87,6 +90,6 @@ export function heatPart({ seed }: Pick<ClockPartOptions, "seed">): PlannedPart 
     identifies: [],
     blindTo: null,
     spends: true,
-    start: (scene) => startClock({ hz: HEAT_HZ, seed }, scene, false),
+    start: (scene) => startClock({ hz: HEAT_HZ, seed }, scene, { givesRows: false, givesHeat: true }),
   };
 }

@@ -33,6 +33,8 @@ export interface ClockOptions {
   readonly hz: number;
   /** True where samples become rows. */
   readonly givesRows: boolean;
+  /** True where they tell in which blocks the program is most. */
+  readonly givesHeat: boolean;
   /** Share of each CPU that sampling may cost, in percent. */
   readonly budgetPct: number;
   /** The map of watched processes. */
@@ -116,7 +118,7 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
 
   function take(all: boolean): Batch<"access">[] {
     clock.ring.drain((rows) => {
-      nearTicks.read(rows, heat.add);
+      if (options.givesHeat) nearTicks.read(rows, heat.add);
       if (options.givesRows) reader.read(rows, columns, gather);
     });
     // Their last samples are decoded.

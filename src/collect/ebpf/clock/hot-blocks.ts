@@ -1,8 +1,9 @@
 /** Blocks of memory in which a timer finds the program far more often than in the rest of their stratum. */
+import { firstIndex } from "../../../statistics/first-index.ts";
 import type { DrawRegion } from "../watch/draw.ts";
 import { type HotPart, type HotParts, splitAt } from "../watch/frame/hot-parts.ts";
 
-const LINE_BYTES = 64;
+export const LINE_BYTES = 64;
 /** Sizes of blocks, from a page on, each four times the one before. */
 const BLOCK_BYTES = [12, 14, 16, 18, 20, 22, 24].map((bits) => 2 ** bits);
 const PIECES = 4;
@@ -45,20 +46,13 @@ interface Line {
   readonly ticks: number;
 }
 
-/** The lines of one process in order, and what lies in a range of addresses. */
+/** Those of some lines that lie in a region. @param lines of its process, in order */
 function linesIn(lines: readonly Line[], { addr, size_bytes }: DrawRegion): Line[] {
-  const begin = Number(addr) / LINE_BYTES;
+  const begin = Math.floor(Number(addr) / LINE_BYTES);
   const end = (Number(addr) + size_bytes) / LINE_BYTES;
-  let low = 0;
-  let high = lines.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((lines[middle]?.number ?? 0) < Math.floor(begin)) low = middle + 1;
-    else high = middle;
-  }
-  const found: Line[] = [];
-  for (let i = low; (lines[i]?.number ?? end) < end; i++) found.push(lines[i] as Line);
-  return found;
+  const first = firstIndex(lines.length, (i) => (lines[i]?.number ?? 0) < begin);
+  const behind = firstIndex(lines.length, (i) => (lines[i]?.number ?? 0) < end);
+  return lines.slice(first, behind);
 }
 
 /** What lies in a stratum: its bytes, and its lines by process. */

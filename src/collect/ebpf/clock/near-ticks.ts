@@ -2,6 +2,7 @@
 import { effectiveAddress } from "../../../code/effective-address.ts";
 import type { NearFinder } from "../../../code/near-finder.ts";
 import type { BlockRows } from "../../../columnar/blocks.ts";
+import { LINE_BYTES } from "./hot-blocks.ts";
 import { AT, ipOf, KERNEL_HIGH_WORD, readRegisters, tickRegisters, timeOf } from "./tick-registers.ts";
 import type { ProgramBegan } from "./tick-rows.ts";
 
@@ -13,8 +14,6 @@ export interface NearTicks {
 }
 
 const WORD = 2 ** 32;
-/** Lines of two operands that are as near as this are one. */
-const LINE_BYTES = 64;
 
 export function createNearTicks(near: NearFinder, began: ProgramBegan): NearTicks {
   const registers = tickRegisters();

@@ -1,5 +1,6 @@
 /** Parts of memory that are used more than the rest of their stratum: watches are drawn from them separately. */
 import { sampledStratum } from "../../../../regions/sampled-stratum.ts";
+import { firstIndex } from "../../../../statistics/first-index.ts";
 import type { DrawRegion } from "../draw.ts";
 
 /** Addresses of a process from `begin` to `end`, which are exact. */
@@ -11,22 +12,10 @@ export interface HotPart {
 /** What knows which parts are hot. */
 export interface HotParts {
   /**
-   * The same bytes, with the hot ones in a stratum of their own: it has turns of its own, so samples choose what is
+   * The same bytes, with the hot ones in a stratum that is drawn from separately: samples choose what is
    * watched, while every word of either part stays as likely as its neighbours and weights back by the part's bytes.
    */
   split(regions: readonly DrawRegion[]): readonly DrawRegion[];
-}
-
-/** Index of the first part that ends behind an address. */
-function firstBehind(parts: readonly HotPart[], address: number): number {
-  let low = 0;
-  let high = parts.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((parts[middle]?.end ?? 0) <= address) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /**
@@ -37,7 +26,7 @@ function firstBehind(parts: readonly HotPart[], address: number): number {
 export function splitAt(region: DrawRegion, parts: readonly HotPart[], part_of_turns?: number): DrawRegion[] {
   const begin = Number(region.addr);
   const end = begin + region.size_bytes;
-  const first = firstBehind(parts, begin);
+  const first = firstIndex(parts.length, (i) => (parts[i]?.end ?? 0) <= begin);
   if ((parts[first]?.begin ?? end) >= end) return [region];
   const out: DrawRegion[] = [];
   const piece = (from: number, stop: number, hot: boolean): void => {
@@ -55,11 +44,10 @@ export function splitAt(region: DrawRegion, parts: readonly HotPart[], part_of_t
   for (let i = first; i < parts.length; i++) {
     const part = parts[i];
     if (part === undefined || part.begin >= end) break;
-    piece(next, Math.max(next, part.begin), false);
-    next = Math.max(next, part.begin);
-    const stop = Math.min(end, part.end);
-    piece(next, stop, true);
-    next = Math.max(next, stop);
+    const from = Math.max(begin, part.begin);
+    piece(next, from, false);
+    next = Math.min(end, part.end);
+    piece(from, next, true);
   }
   piece(next, end, false);
   return out;
