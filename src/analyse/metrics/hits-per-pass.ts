@@ -1,7 +1,7 @@
 /** How many instructions touch a byte in one pass of a kernel over the tensor. */
 
 import { effectiveSize } from "../../statistics/clopper-pearson.ts";
-import { interval } from "../../statistics/interval.ts";
+import { type Interval, interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { withUnseen } from "../../statistics/unseen-room.ts";
 import { formatNs } from "../../units.ts";
@@ -13,11 +13,15 @@ import type { Exposure } from "../watched/exposure.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
 import { overTime } from "../watched/generation-counting.ts";
 import { countPasses } from "../watched/pass-counting.ts";
+import { MOST_UNDRAWN, UNDRAWN, undrawnPasses } from "../watched/rate/undrawn-passes.ts";
 import { missedPasses } from "../watched/unwatched.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 /** More of the passes than this cut short by a trap limit: the mean is only a lower bound. */
 const MOST_CUT = 0.01;
+
+/** A mean that may be less tells no more than that a pass has an access. */
+const LEAST_TOLD = 1.01;
 
 interface PassHits {
   readonly hits: number;
@@ -70,6 +74,8 @@ function passHits(set: WatchSet, i: number, counting: PassCounting): PassHits {
 interface Counted {
   readonly hits: Float64Array;
   readonly passes: Float64Array;
+  /** Passes of strata of which none was counted, over all that were, at most. */
+  readonly undrawn: number;
   /** Passes that the last trap cut short, over all. */
   readonly cut: number;
   readonly by_time: number;
@@ -84,7 +90,15 @@ function countedBy(set: WatchSet, counting: PassCounting): Counted {
   const passes = weigh((one) => one.passes);
   const all = sum(passes);
   const cut = all > 0 ? sum(weigh((one) => one.cut)) / all : 0;
-  return { hits: weigh((one) => one.hits), passes, cut: Math.max(cut, counting.cut), by_time: counting.by_time };
+  const seenPasses = set.exposures.map((exposure) => exposure.passes.count);
+  const counted = seen.map((one) => one.passes);
+  return {
+    hits: weigh((one) => one.hits),
+    passes,
+    undrawn: undrawnPasses(set, { time_ns: counting.held, weights, counted, seen: seenPasses }),
+    cut: Math.max(cut, counting.cut),
+    by_time: counting.by_time,
+  };
 }
 
 /** As rates count passes; in shorter windows of time where those of whole steps are so long that last traps cut passes. */
@@ -94,40 +108,55 @@ function countedWhole(set: WatchSet): Counted {
   return countedBy(set, overTime(set));
 }
 
+/** With room for passes of strata that show none: each may have one access, or as many as any of the others. */
+function withUndrawn({ value, lo, hi }: Interval, undrawn: number, most: number): Interval {
+  return {
+    value,
+    lo: lo === null ? null : (lo + undrawn) / (1 + undrawn),
+    hi: hi === null ? null : Math.max(hi, (hi + undrawn * most) / (1 + undrawn)),
+  };
+}
+
 const longer = ({ whole, cut }: MostHits): string =>
   `the trap limit cut a pass of ${cut} accesses or more, and none that was seen whole has more than ${whole}`;
 
+function boundedReason(cut: number, most: MostHits | null): string {
+  if (cut > MOST_CUT) return `the trap limit cut ${Math.round(100 * cut)} % of the passes short`;
+  return most === null ? UNDRAWN : longer(most);
+}
+
 function figures(group: Group): Figure[] {
   const { uniform, gap_ns } = group;
-  const { hits, passes, cut, by_time } = countedWhole(uniform);
+  const { hits, passes, undrawn, cut, by_time } = countedWhole(uniform);
   const resampled = ratioInterval(hits, passes, uniform.resamples());
   const value = resampled.value ?? 1;
   const most = mostHits(uniform);
-  const unlike = { below: value - 1, above: Math.max(0, Math.max(trapLimits(uniform)[0] ?? 1, most.whole) - value) };
+  const mostOfOne = Math.max(trapLimits(uniform)[0] ?? 1, most.whole);
+  const unlike = { below: value - 1, above: Math.max(0, mostOfOne - value) };
   const counted = passes.filter((weight) => weight > 0);
   const roomy = withUnseen(resampled, effectiveSize(counted), 1, unlike);
   const echoed = withEcho(roomy, by_time > 0 ? by_time * armingEcho(uniform).share : 0);
-  const mean = { ...echoed, lo: echoed.lo === null ? null : Math.max(1, echoed.lo) };
+  const drawn = { ...echoed, lo: echoed.lo === null ? null : Math.max(1, echoed.lo) };
+  const mean = withUndrawn(drawn, undrawn, mostOfOne);
   // However few such passes there are: they may have any number of accesses, and most of all.
   const isLonger = most.cut > most.whole;
-  const bounded = cut > MOST_CUT || isLonger;
+  const isUndrawn = undrawn > MOST_UNDRAWN;
+  const bounded = cut > MOST_CUT || isLonger || isUndrawn;
+  // Where passes that nobody saw decide, one access or more is no more than there can be.
+  const least = isUndrawn && (mean.lo ?? 0) < LEAST_TOLD ? null : mean.lo;
   const n = counted.length;
   const few = n >= FEWEST ? (missedPasses(uniform) ?? tooFewByTime(uniform)) : null;
   return [
     {
       metric: "hits_per_pass",
       source: "watch",
-      estimate: few !== null ? interval(null, null, null) : bounded ? { value: null, lo: mean.lo, hi: null } : mean,
+      estimate: few !== null ? interval(null, null, null) : bounded ? interval(null, least, null) : mean,
       n,
       coverage: uniform.exposures.length > 0 ? n / uniform.exposures.length : null,
       grain_bytes: 8,
       method: `accesses over passes in whole steps, or in a common window, each by the bytes that it stands for; BCa over addresses; passes merged below ${formatNs(gap_ns)}`,
       bound: bounded,
-      ...(few !== null
-        ? { why: few }
-        : bounded
-          ? { why: cut > MOST_CUT ? `the trap limit cut ${Math.round(100 * cut)} % of the passes short` : longer(most) }
-          : {}),
+      ...(few !== null ? { why: few } : bounded ? { why: boundedReason(cut, isLonger ? most : null) } : {}),
     },
   ];
 }
@@ -146,7 +175,7 @@ export const hitsPerPass: MetricFamily = {
     "Accesses of passes over those passes, as they are counted for rates: of whole steps where steps are known, or of those that begin in a window after the arming; each address weighted by the bytes that it stands for.",
     "Where last traps would cut more than 1 % of the passes of whole steps, in the shorter windows.",
     "Where a pass that a last trap cut has more accesses than any that was seen whole, there is no upper end: it may have any number.",
-    "The interval allows for as many accesses as the lowest trap limit, or for one, in as many of the passes as may be unlike those that were seen.",
+    "The interval allows for as many accesses as the lowest trap limit, or for one, in as many of the passes as may be unlike those that were seen, and in those that strata may have of which no watch counted a pass; where these may be more than were counted there is a lower bound only.",
   ],
   sources: [["watch", "every access to the watched bytes is seen"]],
   not_by_sampling: "a sample does not know the pass that it belongs to",

@@ -18,6 +18,7 @@ import { tooFewByTime } from "../watched/few-watches.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
 import { earliestShare, windowsByAge } from "../watched/moments-after-birth.ts";
 import { BUSIER } from "../watched/rate/busier-bytes.ts";
+import { quantilesWithBusier } from "../watched/rate/busier-quantiles.ts";
 import { fewCarry, isCarriedByFew, passRate, seenOutside } from "../watched/rate/pass-rate.ts";
 import { UNDRAWN, undrawnPasses } from "../watched/rate/undrawn-passes.ts";
 import { allowingForTraps, withoutTraps } from "../watched/trap-delay.ts";
@@ -109,24 +110,20 @@ interface Told {
   readonly why?: string;
 }
 
-/**
- * The quantiles with their intervals. Where one has no upper end all rests on the lower one: passes over busier bytes, of which none was
- * drawn, come after shorter times, and that end allows for them.
- */
+/** The quantiles with their intervals. */
 function quantilesTold(group: Group, { sample, shortest, undrawn }: Intervals): Told[] {
   const qs = QUANTILES.map(([, q]) => q);
   const resamples = group.uniform.resamples();
-  const found = boundedQuantiles(sample, qs, resamples, undrawn);
-  const isOpen = ({ value, hi }: Interval): boolean => value === null || hi === null;
-  const busier = found.some(isOpen) ? busierShare(group) : 0;
-  const floors = busier > 0 ? boundedQuantiles(sample, qs, resamples, undrawn + busier) : found;
+  const { estimates, busier } = quantilesWithBusier(
+    (missing) => boundedQuantiles(sample, qs, resamples, missing),
+    undrawn,
+    () => busierShare(group),
+  );
   const least = boundedQuantiles(shortest(), qs, resamples, undrawn);
-  return found.map((one, k) => {
-    const seen = isOpen(one) ? { ...one, lo: floors[k]?.lo ?? null } : one;
+  return estimates.map((seen, k) => {
     const { estimate, why } = allowingForTraps(seen, least[k] ?? NOTHING);
     if (!isWithoutEnds(seen)) return { estimate, ...(why === null ? {} : { why }) };
-    const isUndrawn = isWithoutEnds(one) && undrawn > 0;
-    return { estimate: NOTHING, ...(isUndrawn ? { why: UNDRAWN } : busier > 0 ? { why: BUSIER } : {}) };
+    return { estimate: NOTHING, ...(busier > 0 ? { why: BUSIER } : undrawn > 0 ? { why: UNDRAWN } : {}) };
   });
 }
 

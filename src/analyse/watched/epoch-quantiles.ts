@@ -9,6 +9,7 @@ import type { BinnedTimes } from "../stream/binned-times.ts";
 import { streamQuantiles, sumOf } from "../stream/stream-figures.ts";
 import { tooFewByTime } from "./few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "./first-writes.ts";
+import { BUSIER } from "./rate/busier-bytes.ts";
 import { fewCarry, isCarriedByFew } from "./rate/pass-rate.ts";
 import { UNDRAWN } from "./rate/undrawn-passes.ts";
 import { allowingForTraps } from "./trap-delay.ts";
@@ -46,6 +47,7 @@ const NOTHING_SEEN: TimesSeen = {
   untold: null,
   carrying: 0,
   undrawn: 0,
+  busier: 0,
 };
 
 function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
@@ -64,7 +66,8 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
     const trapped = found === undefined ? null : allowingForTraps(found, seen.shortest[k] ?? NOTHING);
     const estimate = trapped?.estimate;
     const without = first > MOST_FIRST_WRITES ? firstWritesReason(first) : UNDRAWN;
-    const untold = isWithoutEnds(found) && seen.undrawn > 0 ? without : (trapped?.why ?? null);
+    const missing = seen.busier > 0 ? BUSIER : seen.undrawn > 0 ? without : null;
+    const untold = (isWithoutEnds(found) ? missing : null) ?? trapped?.why ?? null;
     const few = tooFew ?? seen.untold ?? untold;
     const why = hidden ? `${Math.round(100 * unknown)} % of the hits may be writes` : few;
     return {

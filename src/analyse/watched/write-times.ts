@@ -14,6 +14,8 @@ import type { WatchSet } from "../input/group.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
 import { earliestShare, weighedByAge } from "./moments-after-birth.ts";
+import { quantilesWithBusier } from "./rate/busier-quantiles.ts";
+import { passRate } from "./rate/pass-rate.ts";
 import { undrawnPasses } from "./rate/undrawn-passes.ts";
 import { withoutTraps } from "./trap-delay.ts";
 import { unwatchedPasses } from "./unwatched.ts";
@@ -35,6 +37,8 @@ export interface TimesSeen {
   readonly carrying: number;
   /** Such passes of strata of which none was counted, over those that were, at most. */
   readonly undrawn: number;
+  /** Such passes over bytes that are busier than any that was drawn, over those that were counted, as far as lower ends allow for them. */
+  readonly busier: number;
 }
 
 /** A write pass, and how often its data was read as far as that was seen. */
@@ -132,7 +136,11 @@ export function retentionSeen(set: WatchSet, qs: readonly number[], unseen = 0):
   const weigh = (some: readonly TimedCase[]): number => some.reduce((sum, { weight }) => sum + weight, 0);
   const shortest = cases.map((one) => ({ ...one, value: withoutTraps(one.value, one.traps, set.trap_ns) }));
   return {
-    estimates: quantilesByEnds(cases, qs, set.resamples(), undrawn),
+    ...quantilesWithBusier(
+      (missing) => quantilesByEnds(cases, qs, set.resamples(), missing),
+      undrawn,
+      () => passRate(set, "write").busier,
+    ),
     shortest: quantilesByEnds(shortest, qs, set.resamples(), undrawn),
     undrawn,
     n,
@@ -245,7 +253,11 @@ export const readAges = (set: WatchSet): Ages => passAges(set, (exposure) => wri
 export function agesSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
   const { sample, shortest, cut, undrawn } = readAges(set);
   return {
-    estimates: boundedQuantiles(sample, qs, set.resamples(), undrawn),
+    ...quantilesWithBusier(
+      (missing) => boundedQuantiles(sample, qs, set.resamples(), missing),
+      undrawn,
+      () => passRate(set, "read", true).busier,
+    ),
     shortest: boundedQuantiles(shortest(), qs, set.resamples(), undrawn),
     undrawn,
     n: sample.n,

@@ -52,13 +52,20 @@ function mostOf(bytes: number, { count, bytes: looked, squares, time }: Looked, 
   return (each * watches * bytes * squares) / looked / time;
 }
 
+/** The most passes that come together in one of some stretches; one at least. */
+const mostTogether = (counts: ArrayLike<number>): number =>
+  Array.from(counts).reduce((most, count) => Math.max(most, count), 1);
+
 /**
- * The most passes that strata without a counted one may have, over all that were counted, each by the bytes that it stands for: one in
- * each window that may have one, by Clopper-Pearson for none of them, or, where no last trap hid what was outside of the windows, as many
- * in all that was looked at as any watch saw there. Of several such strata the one counts that may have most: that none was seen
+ * The most passes that strata without a counted one may have, over all that were counted, each by the bytes that it stands for. In each
+ * window that may have one, by Clopper-Pearson for none of them, they come as many together as in any window of the class; or, where no
+ * last trap hid what was outside of the windows, in all that was looked at as many as any watch of the stratum saw there, or of the class where none
+ * of the stratum saw one. Of several such strata the one counts that may have most: that none was seen
  * of any is as likely as of that one alone. Watches of which a trap was lost may have seen as large a share as they are.
  */
 export function undrawnPasses({ weights: { bytes, stratum }, exposures, lost }: WatchSet, passes: PassesOf): number {
+  const inWindow = mostTogether(passes.counted);
+  const inWatch = passes.seen === null ? inWindow : mostTogether(passes.seen);
   const strata = new Map<number, StratumLooked>();
   const nothing = (): Looked => ({ count: 0, bytes: 0, squares: 0, time: 0 });
   let all = 0;
@@ -70,7 +77,7 @@ export function undrawnPasses({ weights: { bytes, stratum }, exposures, lost }: 
       bytes: 0,
       isCounted: false,
       seen: 0,
-      most: 1,
+      most: 0,
     };
     strata.set(s, one);
     const w = bytes[i] ?? 0;
@@ -86,7 +93,7 @@ export function undrawnPasses({ weights: { bytes, stratum }, exposures, lost }: 
   let heaviest = 0;
   for (const { inWindows, inAll, bytes: stands, isCounted, seen, most } of strata.values()) {
     if (isCounted) continue;
-    const mass = Math.min(mostOf(stands, inWindows, 0, 1), mostOf(stands, inAll, seen, most));
+    const mass = Math.min(mostOf(stands, inWindows, 0, inWindow), mostOf(stands, inAll, seen, most || inWatch));
     if (Number.isFinite(mass)) heaviest = Math.max(heaviest, mass);
   }
   return (all > 0 ? heaviest / all : 0) + lostOver(lost);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { type Group, groupsOf } from "../../../../../src/analyse/input/group.ts";
 import type { WatchSample } from "../../../../../src/analyse/input/input.ts";
 import { writeBytesPerSecond } from "../../../../../src/analyse/metrics/byte-rates.ts";
+import { hitsPerPass } from "../../../../../src/analyse/metrics/hits-per-pass.ts";
 import { interAccessInterval } from "../../../../../src/analyse/metrics/inter-access-interval.ts";
 import { figuresOf } from "../../../../../src/analyse/metrics/registry.ts";
 import { retention } from "../../../../../src/analyse/metrics/retention.ts";
@@ -77,16 +78,34 @@ describe("strata of which no watch saw a pass", () => {
     }
     const written = rows.get("write_bytes_per_s");
     expect(written).toMatchObject({ status: "bound", why: UNDRAWN });
-    // 3.62 of 100 watches, for 80 kB each, may have seen one in 40 ms (Clopper-Pearson), where words of 8 kB show 200 in a second.
-    const [small, large] = [8000 * 200, (3.62 * 8e6) / 100 / 0.04];
+    // 3.62 of 100 watches, for 80 kB each, may have seen as many in 40 ms as those of words of 8 kB (Clopper-Pearson): these show 8, as 200 come in a second.
+    const [small, large] = [8000 * 200, (8 * 3.62 * 8e6) / 100 / 0.04];
     expect(written?.hi).toBeWithin(small + large, 1.2 * (small + large));
   });
 
   test("leave a high percentile its lower end: what was not seen may be shorter, but not all of what was", () => {
-    expect(rowsOf(withIdle(1000)).get("iai_p90_ns")).toMatchObject({
+    expect(rowsOf(withIdle(100)).get("iai_p90_ns")).toMatchObject({
       status: "bound",
       value: null,
       lo: 3 * MS - ONE_TRAP_NS,
     });
+  });
+});
+
+describe("accesses per pass, where strata show no pass", () => {
+  const hits = (times: number) => figuresOf(withIdle(times), [hitsPerPass])[0];
+
+  test("are what the others show where those strata are small", () => {
+    expect(hits(0.01)).toMatchObject({ status: "ok", value: 1 });
+  });
+
+  test("have room for as many accesses as a watch can count where those strata may have as many passes", () => {
+    const row = hits(1);
+    expect(row?.status).toBe("ok");
+    expect(row?.hi ?? 0).toBeGreaterThan(3);
+  });
+
+  test("are refused where those strata may have most of the passes", () => {
+    expect(hits(1000)).toMatchObject({ value: null, lo: null, hi: null, why: UNDRAWN });
   });
 });
