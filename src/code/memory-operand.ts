@@ -55,8 +55,11 @@ function segmentOf(register: Register): number {
   return register === Register.GS ? PLACE.gs_base : -1;
 }
 
+/** How an address is made of registers. */
+type AddressForm = Pick<UsedMemory, "base" | "index" | "scale" | "displacement" | "segment">;
+
 /** @param instruction decoded as if the place whose registers are known were at 0 */
-export function operandOf(memory: UsedMemory, op: number, instruction: Instruction): FoundOperand {
+export function operandOf(memory: AddressForm, op: number, instruction: Instruction): FoundOperand {
   const relative = instruction.isIpRelMemoryOperand;
   // Decoded as if that place were at 0, a displacement from the instruction pointer counts from there.
   const base = relative

@@ -1,11 +1,11 @@
 /** Finds what memory the code around a place of a running process accesses; each place of a file is decoded once. */
+import type { AddressProgram } from "./address-program.ts";
 import type { CodeMap } from "./code-bytes.ts";
-import type { MemoryOperand } from "./memory-operand.ts";
-import { nearOperands } from "./near-operands.ts";
+import { nearAddresses } from "./near-addresses.ts";
 
 export interface NearFinder {
-  /** @param ip exact below 2^53; none where the code there is of no file */
-  find(pid: number, ip: number): readonly MemoryOperand[];
+  /** @param ip exact below 2^53; null where the code there is of no file */
+  find(pid: number, ip: number): AddressProgram | null;
   /** Drops what was found for a process whose code changed. */
   forget(pid: number): void;
 }
@@ -17,23 +17,23 @@ const MOST_PLACES = 1 << 14;
 const NOTHING = new Uint8Array(0);
 
 export function createNearFinder(code: Pick<CodeMap, "locate">): NearFinder {
-  const processes = new Map<number, Map<number, readonly MemoryOperand[]>>();
+  const processes = new Map<number, Map<number, AddressProgram | null>>();
 
-  function look(pid: number, ip: number): readonly MemoryOperand[] {
+  function look(pid: number, ip: number): AddressProgram | null {
     const place = code.locate(pid, ip);
-    if (place === null) return [];
+    if (place === null) return null;
     const { object, vaddr } = place;
-    const start = object.elf.functionStarts()?.at(vaddr)?.start ?? vaddr;
+    const { start, end } = object.elf.functionStarts()?.at(vaddr) ?? { start: vaddr, end: null };
     const read = (offset: number, length: number): Uint8Array => {
       const from = object.elf.fileOffset(vaddr + offset);
       return from === null ? NOTHING : object.bytes.slice(from, length);
     };
-    return nearOperands(read, vaddr - start);
+    return nearAddresses(read, { before: vaddr - start, behind: end === null ? null : end - vaddr });
   }
 
   return {
     find(pid, ip) {
-      if (ip >= CODE_LIMIT) return [];
+      if (ip >= CODE_LIMIT) return null;
       let places = processes.get(pid);
       if (places === undefined || places.size >= MOST_PLACES) {
         places = new Map();

@@ -1,5 +1,5 @@
 /** Where the program was at each tick: the addresses that the code around it accesses. */
-import { effectiveAddress } from "../../../code/effective-address.ts";
+import { MOST_SLOTS, runProgram } from "../../../code/address-program.ts";
 import type { NearFinder } from "../../../code/near-finder.ts";
 import type { BlockRows } from "../../../columnar/blocks.ts";
 import { LINE_BYTES } from "./hot-blocks.ts";
@@ -7,7 +7,7 @@ import { AT, ipOf, KERNEL_HIGH_WORD, readRegisters, tickRegisters, timeOf } from
 import type { ProgramBegan } from "./tick-rows.ts";
 
 export interface NearTicks {
-  /** Gives the address of each operand near each tick. */
+  /** Gives the addresses near each tick, each line once. */
   read(rows: BlockRows, add: (pid: number, address: number) => void): void;
   /** Ticks so far of which an address is known. */
   located(): number;
@@ -16,18 +16,19 @@ export interface NearTicks {
 const WORD = 2 ** 32;
 
 export function createNearTicks(near: NearFinder, began: ProgramBegan): NearTicks {
-  const registers = tickRegisters();
-  const address = new Uint32Array(2);
+  const slots = new Uint32Array(2 * MOST_SLOTS);
+  const registers = { ...tickRegisters(), words: slots };
   const lines = new Set<number>();
   let located = 0;
 
   function locate(pid: number, words: Uint32Array, base: number, row: number): void {
-    const operands = near.find(pid, ipOf(words, base, row));
-    if (operands.length === 0) return;
+    const program = near.find(pid, ipOf(words, base, row));
+    if (program === null) return;
     readRegisters(registers, words, base, row);
-    for (const operand of operands) {
-      if (!effectiveAddress(operand, registers, address)) continue;
-      const [low = 0, high = 0] = address;
+    runProgram(program, slots);
+    for (const slot of program.addresses) {
+      const low = slots[2 * slot] as number;
+      const high = slots[2 * slot + 1] as number;
       if (high < KERNEL_HIGH_WORD) lines.add(Math.floor((high * WORD + low) / LINE_BYTES));
     }
   }

@@ -1,16 +1,16 @@
 import { expect, test } from "bun:test";
-import { nearOperands } from "../../../../../src/code/near-operands.ts";
+import { nearAddresses } from "../../../../../src/code/near-addresses.ts";
 import { createNearTicks } from "../../../../../src/collect/ebpf/clock/near-ticks.ts";
 import { type Tick, tickBlocks } from "../../../../fixtures/tick-blocks.ts";
 
 const code = (...bytes: number[]) =>
-  nearOperands((offset, length) => Uint8Array.from(bytes).slice(offset, offset + length), 0);
+  nearAddresses((offset, length) => Uint8Array.from(bytes).slice(offset, offset + length), { before: 0, behind: null });
 const IP = 0x5555_0000_0000n;
 /** By the last digit of the instruction's address. */
 const CODE = [
   // mov rax, [rsp + 8]; mov rcx, [rsp + 16]; mov rdx, [rsp + 256]
   code(0x48, 0x8b, 0x44, 0x24, 0x08, 0x48, 0x8b, 0x4c, 0x24, 0x10, 0x48, 0x8b, 0x94, 0x24, 0, 1, 0, 0),
-  [],
+  null,
 ];
 const tick = (digit: number, more: Tick = {}): Tick => ({
   timestamp_ns: 9_000_000_000n,
@@ -21,7 +21,7 @@ const tick = (digit: number, more: Tick = {}): Tick => ({
 });
 
 function read(ticks: readonly Tick[], began: (pid: number) => number | undefined = () => undefined) {
-  const near = createNearTicks({ find: (_, ip) => CODE[ip % 16] ?? [], forget() {} }, began);
+  const near = createNearTicks({ find: (_, ip) => CODE[ip % 16] ?? null, forget() {} }, began);
   const found: [pid: number, address: number][] = [];
   near.read(tickBlocks([ticks]), (pid, address) => found.push([pid, address]));
   return { found, located: near.located() };
