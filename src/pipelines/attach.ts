@@ -8,7 +8,7 @@ import { compileLittle } from "../overhead/compiling.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { dieFirst } from "../overhead/priority.ts";
 import { openEngineCounters } from "../record/engine-counters.ts";
-import { type Recorded, type RecordRequest, recordTarget } from "../record/record-target.ts";
+import { type RecordRequest, recordTarget } from "../record/record-target.ts";
 import type { StopReason } from "../record/recorder.ts";
 import { openRecordingFolder } from "../record/recording-folder.ts";
 import { reasonOf, type SignalWatch, stopIfAsked } from "../record/signals.ts";
@@ -56,10 +56,12 @@ export async function attach(request: AttachRequest): Promise<AttachOutcome> {
 }
 
 async function attachAndTrace({ options, progress, say, signals, ...request }: AttachRequest): Promise<AttachOutcome> {
+  stopIfAsked(signals);
   if (request.isOwnProcess) compileLittle();
   const found = runningProcess(request.process);
   const target: Target = { pid: found.pid, command: found.command, held: false };
-  await requireCollectors(collectorsOf(options, { engineObjects: [], rawDir: "" }), target);
+  const asked = collectorsOf(options, { engineObjects: [], rawDir: "" });
+  await orEnded(found, () => requireCollectors(asked, target));
   const counters = options.engine_metrics === undefined ? null : await openEngineCounters(options.engine_metrics);
   const { name, model } = runningModel(found);
   using folder = openRecordingFolder(options, modelId(name, found.command), request.notice);
@@ -90,7 +92,7 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   const words = optionWords(attachSchema.omit(ofPresentation), options);
   const repeatedBy = ["mrm-trace", "attach", request.process, ...words];
   const circumstances = { directory, options, repeatedBy, experiment: null, host, baseline, ...ended };
-  const recorded = await recordRunning(found, {
+  const recording: RecordRequest = {
     options,
     target,
     directory,
@@ -108,7 +110,8 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
     rootEnded: () => true,
     stopped: stopped.promise,
     note: factsNote(circumstances),
-  });
+  };
+  const recorded = await orEnded(found, () => recordTarget(recording));
   const counted = counters === null ? {} : { engineCounts: counters.counts() };
   const concluded = await conclude(
     { ...recorded, ...circumstances, ...counted },
@@ -120,14 +123,14 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   return { ...concluded, exitCode: recorded.recording.writeError?.exitCode ?? EXIT_CODES.ok };
 }
 
-/** @throws MrmTraceError target, where the process ended before, or while, it was attached to */
-async function recordRunning(found: RunningProcess, request: RecordRequest): Promise<Recorded> {
+/** What needs the process alive. @throws MrmTraceError target, where it ended before, or while, it was attached to */
+async function orEnded<T>(found: RunningProcess, act: () => Promise<T>): Promise<T> {
   const ended = (cause?: unknown) =>
     new MrmTraceError("target", `process ${found.pid} ended before it could be traced`, "start it again", { cause });
   // Its number may be another's by now.
   if (!isRunning(found)) throw ended();
   try {
-    return await recordTarget(request);
+    return await act();
   } catch (error) {
     throw isRunning(found) ? error : ended(error);
   }

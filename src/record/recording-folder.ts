@@ -1,7 +1,8 @@
 /** The run directory of a recording: held while it is written, then given to the user behind sudo. */
-import { fchownSync, lchownSync, readdirSync } from "node:fs";
+import { existsSync, fchownSync, lchownSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { createRun, type MadeRun } from "../run-directory/create-run.ts";
+import { createRun, discardRun, type MadeRun } from "../run-directory/create-run.ts";
+import { factsPath } from "../run-directory/facts.ts";
 import { holdRun, newRunId, type RunDirectory } from "../run-directory/run-directory.ts";
 import { type InvokingUser, invokingUser } from "../target/invoking-user.ts";
 import { makerOf, rootsGift } from "../target/results-maker.ts";
@@ -25,8 +26,14 @@ function give({ fd, heldPath, directory }: MadeRun, { uid, gid }: InvokingUser, 
   }
 }
 
+/** The facts are there from the moment in which everything is attached: before it nothing was recorded. */
+function discardEmpty(run: MadeRun): void {
+  if (!existsSync(factsPath(run.heldPath))) discardRun(run);
+}
+
 /**
- * Makes the run directory and holds it until disposed; then it belongs to the user behind sudo, if there is one.
+ * Makes the run directory and holds it until disposed; then it belongs to the user behind sudo, if there is one. Where no
+ * recording began in it by then, it is removed.
  * @param notice told what could not be given
  * @throws MrmTraceError usage or environment, as createRun and holdRun do
  */
@@ -41,6 +48,7 @@ export function openRecordingFolder(
   const run = opening.use(createRun({ output, model_id, run_id, force }, makerOf(output)));
   if (user !== null) opening.defer(() => give(run, user, notice));
   opening.use(holdRun(run.heldPath));
+  opening.defer(() => discardEmpty(run));
   const owned = opening.move();
   return {
     directory: run.directory,
