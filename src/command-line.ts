@@ -1,4 +1,4 @@
-/** The command line: finds the verb, runs it, tells failures; the only place that ends the process. */
+/** The command line: finds the verb, runs it, tells failures. */
 import { parseArgs, runCommand } from "citty";
 import packageJson from "../package.json" with { type: "json" };
 import { giveUpRoot } from "./commands/give-up-root.ts";
@@ -8,6 +8,7 @@ import { COMMON_VERBS, loadVerb, loadVerbs, VERB_NAMES } from "./commands/verbs.
 import { nearestFlag, switchWithValue, unknownFlag } from "./config/flags.ts";
 import { nearestWord } from "./config/nearest-word.ts";
 import { EXIT_CODES, MrmTraceError } from "./errors.ts";
+import { reasonOf, type SignalWatch, type StopSignal } from "./record/signals.ts";
 import { printedOutput } from "./report/standard-output/printed-output.ts";
 import { unwritten } from "./report/standard-output/unwritten.ts";
 import { forgetLauncher, refuseForeignSettings } from "./runtime.ts";
@@ -43,10 +44,35 @@ async function tell(failure: MrmTraceError): Promise<void> {
   log.error(`${failure.message}\n  fix: ${failure.hint}`);
 }
 
+/** What stands behind -- belongs to the command that is traced. */
+const ourWords = (args: readonly string[]): string[] => [
+  ...(args.includes("--") ? args.slice(0, args.indexOf("--")) : args),
+];
+
+/** Signals that come before the command sees them itself. */
+interface EarlySignals {
+  readonly watch: SignalWatch;
+  /** True once they are left to the command. */
+  isOver: boolean;
+}
+
+/** A signal that came while the command was loaded: without a word it would look like an end of its own. */
+function cutShort(signal: StopSignal): MrmTraceError {
+  return new MrmTraceError(reasonOf(signal), `${signal} came before anything was done`, "start it again");
+}
+
+/** Leaves signals to the command, unless one came: then the end of the process is under way, and nothing more begins. */
+async function leaveSignals(early: EarlySignals, verb: Verb): Promise<void> {
+  // What came while code was loaded is told when the loop turns.
+  await Bun.sleep(0);
+  if (early.watch.received !== null) await new Promise(() => {});
+  early.isOver = true;
+  if (!verb.seesSignals) early.watch[Symbol.dispose]();
+}
+
 /** Runs the command line; returns the exit code. */
-async function cli(args: string[]): Promise<number> {
-  // What stands behind -- belongs to the command that is traced.
-  const words = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+async function cli(args: string[], early: EarlySignals): Promise<number> {
+  const words = ourWords(args);
   try {
     refuseForeignSettings();
   } catch (error) {
@@ -55,7 +81,7 @@ async function cli(args: string[]): Promise<number> {
   const [first, ...rest] = words;
   const surplus = wordWithoutVerb(words);
   if (surplus !== null) return await failed(surplus, words);
-  if (first === "help") return await cli(rest.length === 0 ? ["--help"] : [...rest, "--help"]);
+  if (first === "help") return await cli(rest.length === 0 ? ["--help"] : [...rest, "--help"], early);
   if (words.includes("--version") || words.includes("-V") || first === "version") {
     const { versionText } = await import("./commands/version.ts");
     process.stdout.write(versionText({ json: words.includes("--json") }));
@@ -73,6 +99,7 @@ async function cli(args: string[]): Promise<number> {
     refuseSwitchWithValue(verb, rest);
     requireWords(verb, rest);
     if (!verb.isRootNeeded) await giveUpRoot();
+    await leaveSignals(early, verb);
     const { result } = await runCommand(verb.command, { rawArgs: args.slice(1) });
     return typeof result === "number" ? result : EXIT_CODES.ok;
   } catch (error) {
@@ -151,11 +178,24 @@ function runDirOf(error: unknown): string | null {
   return typeof found === "string" ? found : null;
 }
 
-forgetLauncher();
-outliveReader(process.stderr);
-const stdout = printedOutput(process.stdout);
-const code = await cli(process.argv.slice(2));
-const refusal = await stdout.end();
-const failure = refusal === null ? null : unwritten(refusal);
-if (failure !== null) await tell(failure);
-process.exit(code === EXIT_CODES.ok ? (failure?.exitCode ?? code) : code);
+/**
+ * Runs the command line to its end.
+ * @param watch sees the signals that come before the command sees them itself
+ * @returns the exit code
+ */
+export async function commandLine(args: string[], watch: SignalWatch): Promise<number> {
+  forgetLauncher();
+  outliveReader(process.stderr);
+  const stdout = printedOutput(process.stdout);
+  const early: EarlySignals = { watch, isOver: false };
+  const interrupted = new Promise<number>((end) => {
+    watch.onFirst((signal) => {
+      if (!early.isOver) end(failed(cutShort(signal), ourWords(args)));
+    });
+  });
+  const code = await Promise.race([cli(args, early), interrupted]);
+  const refusal = await stdout.end();
+  const failure = refusal === null ? null : unwritten(refusal);
+  if (failure !== null) await tell(failure);
+  return code === EXIT_CODES.ok ? (failure?.exitCode ?? code) : code;
+}

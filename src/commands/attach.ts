@@ -31,6 +31,7 @@ export const attachCommand = defineCommand({
       );
     }
     const options = effective.run;
+    using signals = watchSignals();
     // Loaded on use: every other command has the same entry point.
     const [{ attach }, { unusedOptions }] = await Promise.all([
       import("../pipelines/attach.ts"),
@@ -40,7 +41,6 @@ export const attachCommand = defineCommand({
     const progress = recordingProgress(options);
     const { say, notice } = linesBeside(progress, options);
     for (const line of unused) notice(line);
-    using signals = watchSignals();
     try {
       const request = { options, process: String(args.process), progress, say, notice, signals, isOwnProcess: true };
       const outcome = await attach(request);

@@ -72,9 +72,9 @@ function endText({ status, record, why }: RunResult): string {
 /** Makes the runs of a plan, writes runs.csv and prints the summary. @returns the exit code */
 export async function runPlan(plan: Plan, resume: boolean): Promise<number> {
   const { json, quiet, verbose, color, output } = plan.experiment.run;
+  using signals = watchSignals();
   // Loaded on use: a plan needs no database.
   const { runExperiment } = await import("../experiment/run-experiment.ts");
-  using signals = watchSignals();
   const say = (text: string): void => {
     if (!quiet) process.stderr.write(`${printable(text)}\n`);
   };

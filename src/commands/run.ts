@@ -101,6 +101,7 @@ export const runCommand = defineCommand({
     if (resume) {
       throw new MrmTraceError("usage", "--resume was given without an experiment", "name its file: --config FILE");
     }
+    using signals = watchSignals();
     // Loaded on use: every other command has the same entry point.
     const [{ run }, { serveRequest }, { unusedOptions }] = await Promise.all([
       import("../pipelines/run.ts"),
@@ -111,7 +112,6 @@ export const runCommand = defineCommand({
     const progress = recordingProgress(options);
     const { say, notice } = linesBeside(progress, options);
     for (const line of unused) notice(line);
-    using signals = watchSignals();
     try {
       const stdoutFd = options.json ? 2 : 1;
       const outcome = await run({

@@ -23,6 +23,8 @@ export interface Verb {
   readonly takesSeveral: boolean;
   /** True where it looks at other programs as root; the others give root up for the user behind sudo. */
   readonly isRootNeeded: boolean;
+  /** True where its work sees signals itself, and ends in order; the others end at once. */
+  readonly seesSignals: boolean;
   /** Options that --help explains, in its order; null for all. */
   readonly common: readonly string[] | null;
   /** All options by task, where they are many; null for few. */
@@ -35,11 +37,12 @@ export interface Verb {
 export function verb<T extends ArgsDef>(
   command: CommandDef<T>,
   example: string,
-  rest: Partial<Pick<Verb, "takesCommand" | "takesSeveral" | "isRootNeeded" | "common" | "groups">> & {
+  rest: Partial<Pick<Verb, "takesCommand" | "takesSeveral" | "isRootNeeded" | "seesSignals" | "common" | "groups">> & {
     readonly surplus?: string;
   } = {},
 ): Verb {
-  const { takesCommand = false, takesSeveral = false, isRootNeeded = false, common = null, groups = null } = rest;
+  const { takesCommand = false, takesSeveral = false, isRootNeeded = false, seesSignals = false } = rest;
+  const { common = null, groups = null } = rest;
   const { meta } = command;
   const args: unknown = command.args ?? {};
   if (typeof meta !== "object" || !("description" in meta) || typeof meta.description !== "string") {
@@ -57,6 +60,7 @@ export function verb<T extends ArgsDef>(
     takesCommand,
     takesSeveral,
     isRootNeeded,
+    seesSignals,
     common,
     groups: groups?.map((group) => ({ ...group, options: group.options.filter((name) => name in args) })) ?? null,
     // Words behind -- belong to the command, and the verb that takes one tells them apart.

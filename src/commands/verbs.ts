@@ -8,12 +8,14 @@ const LOADERS = {
     verb((await import("./run.ts")).runCommand, "mrm-trace run --duration 60s -- ./llama-server -m model.gguf", {
       takesCommand: true,
       isRootNeeded: true,
+      seesSignals: true,
       common: ["config", "resume", "output", "source", "duration", "budget", "json", "table"],
       groups: RUN_GROUPS,
     }),
   attach: async () =>
     verb((await import("./attach.ts")).attachCommand, "mrm-trace attach llama-server --duration 60s", {
       isRootNeeded: true,
+      seesSignals: true,
       common: ["output", "run-id", "source", "duration", "max-size", "budget", "json", "table", "quiet"],
       groups: ATTACH_GROUPS,
       surplus: "attach to one process by its pid or name: its children come with it",
@@ -77,6 +79,7 @@ const LOADERS = {
   monitor: async () =>
     verb((await import("./monitor.ts")).monitorCommand, "mrm-trace monitor --name ollama --output memory.csv", {
       isRootNeeded: true,
+      seesSignals: true,
       common: ["name", "pid", "interval", "duration", "max-samples", "cooldown", "wait", "output"],
       surplus: "did you mean: mrm-trace monitor --name WORD?",
     }),

@@ -18,7 +18,16 @@ export interface SignalWatch extends Disposable {
   onSecond(act: (signal: StopSignal) => void): void;
 }
 
+/** That of the process, while there is one. */
+let current: SignalWatch | null = null;
+
+/** The watch of the process: whoever asks while there is one gets it, with what it has received. */
 export function watchSignals(): SignalWatch {
+  current ??= startWatch();
+  return current;
+}
+
+function startWatch(): SignalWatch {
   let received: StopSignal | null = null;
   const acts: ((signal: StopSignal) => void)[] = [];
   const lastActs: ((signal: StopSignal) => void)[] = [];
@@ -46,6 +55,7 @@ export function watchSignals(): SignalWatch {
       lastActs.push(act);
     },
     [Symbol.dispose]() {
+      current = null;
       for (const { signal, listener } of watched) process.off(signal, listener);
     },
   };

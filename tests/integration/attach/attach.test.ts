@@ -5,7 +5,7 @@ import type { LedgerPlace } from "../../../src/schema/ledger.ts";
 import { rowsAt } from "../../fixtures/ledger.ts";
 import { lives, startLiveTree } from "../../fixtures/live-tree.ts";
 import { registersFree } from "../../fixtures/registers-free.ts";
-import { isPending, waitUntil } from "../../fixtures/wait-until.ts";
+import { isCaught, isPending, waitUntil } from "../../fixtures/wait-until.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli, startCli } from "../run/cli.ts";
 
 const output = outputFolder();
@@ -247,11 +247,46 @@ test("a name means the process from which all others of that name descend", asyn
   expect(reportOf(ended).target.pid).toBe(tree.pid);
 });
 
-test("a signal before anything was recorded ends with its code and leaves the target alone", async () => {
+/** Folders of runs in the folder for results. */
+const runsIn = (folder: string): string[] =>
+  readdirSync(folder).flatMap((model) => readdirSync(join(folder, model)).map((run) => join(model, run)));
+
+describe("a signal before anything was recorded ends with its code and a sentence, leaves no run and the target alone", () => {
+  test.each([
+    ["SIGINT", 2, 130],
+    ["SIGTERM", 15, 143],
+  ] as const)("%s while the tracer is loaded", async (signal, number, code) => {
+    await using tree = await startLiveTree();
+    const folder = outputFolder();
+    const run = startCli(["attach", String(tree.pid), "--output", folder]);
+    expect(await waitUntil(() => isCaught(run.pid, number))).toBe(true);
+    run.signal(signal);
+    const { exitCode, stdout, stderr } = await run.ended;
+    expect([exitCode, stdout, runsIn(folder)]).toEqual([code, "", []]);
+    expect(stderr).toContain(`${signal} came before anything was done`);
+    await expectUntouched(tree);
+  });
+
+  test("SIGINT while it looks at the machine", async () => {
+    await using tree = await startLiveTree();
+    const folder = outputFolder();
+    const run = startCli(["attach", String(tree.pid), "--baseline", "20s", "--verbose", "--output", folder]);
+    await run.said("run directory");
+    run.signal("SIGINT");
+    const { exitCode, stderr } = await run.ended;
+    expect([exitCode, runsIn(folder)]).toEqual([130, []]);
+    expect(stderr).toContain("SIGINT came before the target was traced: nothing was recorded");
+    await expectUntouched(tree);
+  });
+});
+
+test("a process that ends before it is traced is told to have ended, and leaves no run", async () => {
   await using tree = await startLiveTree();
-  const run = startCli(["attach", String(tree.pid), "--baseline", "20s", "--verbose", "--output", output]);
+  const folder = outputFolder();
+  const run = startCli(["attach", String(tree.pid), "--baseline", "2s", "--verbose", "--output", folder]);
   await run.said("run directory");
-  run.signal("SIGINT");
-  expect((await run.ended).exitCode).toBe(130);
-  await expectUntouched(tree);
+  await tree.end();
+  const { exitCode, stdout, stderr } = await run.ended;
+  expect([exitCode, stdout, runsIn(folder)]).toEqual([6, "", []]);
+  expect(stderr).toContain(`process ${tree.pid} ended before it could be traced`);
 });

@@ -50,6 +50,13 @@ describe("signals during a run", () => {
     expect((await answerTo(script, ["SIGINT"])).lines).toEqual(["ready", "late SIGINTSIGINT"]);
   });
 
+  test("are seen by one watch, whoever asks for it", async () => {
+    const script = `const early = watchSignals();
+      early.onFirst(() => setTimeout(() => { using later = watchSignals(); say("later " + later.received); process.exit(9); }, 10));
+      say("ready"); ${HOLD}`;
+    expect((await answerTo(script, ["SIGINT"])).lines).toEqual(["ready", "later SIGINT"]);
+  });
+
   test("end the process as ever when nobody watches any more", async () => {
     const script = `{ using signals = watchSignals(); } say("ready"); ${HOLD}`;
     expect((await answerTo(script, ["SIGTERM"])).signal).toBe("SIGTERM");
