@@ -87,11 +87,10 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   progress.update({ phase: "attaching", tokens: 0, events: null, lost: 0, share: null });
 
   const stopped = Promise.withResolvers<StopReason>();
-  // How a process ended is told to its parent alone.
-  const ended = { ended: null, toldToEnd: false };
+  const running = { ended: null, toldToEnd: false };
   const words = optionWords(attachSchema.omit(ofPresentation), options);
   const repeatedBy = ["mrm-trace", "attach", request.process, ...words];
-  const circumstances = { directory, options, repeatedBy, experiment: null, host, baseline, ...ended };
+  const circumstances = { directory, options, repeatedBy, experiment: null, host, baseline, ...running };
   const recording: RecordRequest = {
     options,
     target,
@@ -113,12 +112,9 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   };
   const recorded = await orEnded(found, () => recordTarget(recording));
   const counted = counters === null ? {} : { engineCounts: counters.counts() };
-  const concluded = await conclude(
-    { ...recorded, ...circumstances, ...counted },
-    progress,
-    signals,
-    request.isOwnProcess,
-  );
+  const ended = recorded.exit === null ? null : { ...recorded.exit, released_ns: null };
+  const end = { ...recorded, ...circumstances, ...counted, ended };
+  const concluded = await conclude(end, progress, signals, request.isOwnProcess);
   if (signals.received !== null) return { ...concluded, exitCode: EXIT_CODES[reasonOf(signals.received)] };
   return { ...concluded, exitCode: recorded.recording.writeError?.exitCode ?? EXIT_CODES.ok };
 }

@@ -11,6 +11,7 @@ import { STREAMS, type StreamName } from "../schema/columns.ts";
 import type { ModelFacts } from "../schema/model-facts.ts";
 import { runningOf } from "../target/left-running.ts";
 import { type BusyThreads, createBusyThreads } from "./busy-threads.ts";
+import { createExitSight, type SeenExit } from "./exit-sight.ts";
 import { createModelSight } from "./model-sight.ts";
 import { createProcessUse, type ProcessUse } from "./process-use.ts";
 import { type Recording, record, type StopReason } from "./recorder.ts";
@@ -61,6 +62,8 @@ export interface Recorded {
   readonly pids: readonly number[];
   /** Those of them that had not ended. */
   readonly living: readonly number[];
+  /** How the first process ended, as the kernel told it; null where it has not, or nobody watches processes. */
+  readonly exit: SeenExit | null;
   /** True where others of the tree ran on when the first process had ended. */
   readonly outlived: boolean;
   /** The collectors with what they said once they had their target. */
@@ -85,6 +88,7 @@ export async function recordTarget({
   const thermal = createThermalUse(cpus().length);
   const tokens = createTokenCount();
   const sight = createModelSight(request.model);
+  const exits = createExitSight(target.pid);
   // `process` starts last, so that what attaching cost, before the recording, is not taken for a cost of the run.
   const able = await startCollectors(collectors, target);
   let outlived: boolean | null = null;
@@ -103,6 +107,7 @@ export async function recordTarget({
     target,
     pids: collectors.tree.pids(),
     living: collectors.tree.living(),
+    exit: exits.exit,
     outlived: outlived === true,
     collectors: able,
   });
@@ -125,6 +130,7 @@ export async function recordTarget({
         busy.take(batch);
         thermal.take(batch);
       }
+      if (batch.table === "mapping") exits.take(batch);
       if (batch.table === "step") {
         tokens.take(batch);
         sight.take(batch);

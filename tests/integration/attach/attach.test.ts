@@ -103,14 +103,26 @@ describe("a process that runs", () => {
     await expectUntouched(tree);
   });
 
-  test("may end by itself: that ends the run well, and its exit code is its parent's to know", async () => {
+  test("may end by itself: that ends the run well, and the report has its exit code", async () => {
     await using tree = await startLiveTree();
     const { run } = await startAttach(tree.pid);
     expect(await tree.end()).toBe(7);
     const ended = await run.ended;
     expect(ended.exitCode).toBe(0);
     const report = reportOf(ended);
-    expect(report.target).toMatchObject({ exit_code: null, signal: null });
+    expect(report.target).toMatchObject({ exit_code: 7, signal: null });
+    expect(metadataOf(report)).toMatchObject({ stopped_by: "target_ended" });
+  });
+
+  test("may be killed: the report names the signal", async () => {
+    await using tree = await startLiveTree();
+    const { run } = await startAttach(tree.pid);
+    process.kill(tree.childPid, "SIGTERM");
+    process.kill(tree.pid, "SIGKILL");
+    const ended = await run.ended;
+    expect(ended.exitCode).toBe(0);
+    const report = reportOf(ended);
+    expect(report.target).toMatchObject({ exit_code: null, signal: "SIGKILL" });
     expect(metadataOf(report)).toMatchObject({ stopped_by: "target_ended" });
   });
 

@@ -95,7 +95,7 @@ describe("a decoder that had loaded its model before", () => {
 
   test("is named after the model that it maps", () => {
     expect(report.model_id).toBe("random-1m-q8_0-seed-1");
-    expect(report.target).toMatchObject({ pid, exit_code: null });
+    expect(report.target).toMatchObject({ pid, exit_code: 0 });
   });
 
   test("shows every weight of its file once, with the file's name, type and bytes", () => {
