@@ -11,12 +11,14 @@ export interface TokenCount {
   readonly prompt_tokens: number | null;
   /** Tokens that are the next one of a sequence, those beside a prompt in its batch too, as far as the engine tells them. */
   readonly decode_tokens: number;
+  /** Those of them that were decoded beside a prompt in their batch. */
+  readonly beside_tokens: number;
   /**
-   * Decoded tokens of batches without a prompt per second of wall time while a process generates, as engines count them: from the end of a prompt,
-   * or the first token where there is none, to the end of the last token behind it; null before two.
+   * Decoded tokens per second of wall time while a process generates, as engines count them: from the end of a prompt, or the first token where
+   * there is none, to the end of the last token behind it, prompts of others in the batches of these tokens included; null before two.
    */
   readonly decode_tokens_per_s: number | null;
-  /** The same tokens per second inside the calls that decode them: what is done between the calls is left out. */
+  /** Tokens of batches without a prompt per second inside the calls that decode them: what is done between the calls is left out. */
   readonly decode_call_tokens_per_s: number | null;
   /** From the start of the first prompt to the end of its last batch, trials of the engine left out; null before its first one ended. */
   readonly ttft_ms: number | null;
@@ -36,6 +38,8 @@ export interface TokenFacts {
   readonly decode_tokens: number | null;
   readonly prompt_tokens_at_least: number | null;
   readonly decode_tokens_at_least: number | null;
+  /** Missing where there are none, and where they are not known. */
+  readonly decode_tokens_beside_prompts?: number;
   readonly decode_tokens_per_s: number | null;
   readonly decode_call_tokens_per_s: number | null;
   readonly ttft_ms: number | null;
@@ -55,6 +59,7 @@ export function tokenFacts(tokens: TokenCount, lost: boolean): TokenFacts {
     decode_tokens: isWhole ? decoded : null,
     prompt_tokens_at_least: isWhole ? null : prompt,
     decode_tokens_at_least: isWhole ? null : decoded,
+    ...(isWhole && tokens.beside_tokens > 0 ? { decode_tokens_beside_prompts: tokens.beside_tokens } : {}),
     decode_tokens_per_s: isWhole ? tokens.decode_tokens_per_s : null,
     decode_call_tokens_per_s: isWhole ? tokens.decode_call_tokens_per_s : null,
     ttft_ms: isWhole ? tokens.ttft_ms : null,
@@ -145,12 +150,12 @@ export function createTokenCount(): TokenCount {
         } else {
           decoded += tokens;
           call_ns += Number(ended - began);
-          wall_ns += Number(ended - (reached_ns.get(pid) ?? began));
           const span = decoding.get(pid);
           if (span === undefined) decoding.set(pid, { begin_ns: Number(began), end_ns: Number(ended) });
           else span.end_ns = Number(ended);
           phase = "decoding";
         }
+        if (!has_prompt || decodes > 0) wall_ns += Number(ended - (reached_ns.get(pid) ?? began));
         reached_ns.set(pid, ended);
       }
     },
@@ -160,8 +165,11 @@ export function createTokenCount(): TokenCount {
     get decode_tokens() {
       return decoded + beside;
     },
+    get beside_tokens() {
+      return beside;
+    },
     get decode_tokens_per_s() {
-      return decoded > 1 ? decoded / (wall_ns / 1e9) : null;
+      return decoded + beside > 1 ? (decoded + beside) / (wall_ns / 1e9) : null;
     },
     get decode_call_tokens_per_s() {
       return decoded > 1 ? decoded / (call_ns / 1e9) : null;

@@ -82,12 +82,13 @@ function countText(exact: number | null, least: number | null, what: string): st
   return least === null ? [] : [`>= ${formatCount(least)} ${what}`];
 }
 
-/** Tokens per second of wall time, as engines count, and inside their decode calls. */
+/** Tokens per second of wall time, as engines count, and inside their decode calls, which is told of those without prompts alone. */
 function rateText({ target, engine }: RunReport): string[] {
   const { decode_tokens_per_s: wall, decode_call_tokens_per_s: calls } = target;
   const counted = engine?.engine_time;
   const asItCounts = counted === undefined ? "" : `, ${formatCount(counted.tokens_per_s)}/s as it counts`;
-  const inCalls = isNumber(calls) ? `${formatCount(calls)}/s decoding${asItCounts}` : null;
+  const where = target.decode_tokens_beside_prompts ? "in calls without a prompt" : "decoding";
+  const inCalls = isNumber(calls) ? `${formatCount(calls)}/s ${where}${asItCounts}` : null;
   if (isNumber(wall)) return [`${formatCount(wall)}/s${inCalls === null ? "" : ` (${inCalls})`}`];
   return inCalls === null ? [] : [inCalls];
 }

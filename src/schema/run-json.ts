@@ -152,12 +152,14 @@ const target = z.object({
   /** Tokens that were seen, where records of the engine were lost: there were at least so many. */
   prompt_tokens_at_least: count.nullable(),
   decode_tokens_at_least: count.nullable(),
+  /** Decoded tokens of batches that had the prompts of others too; missing where there were none, and in older files. */
+  decode_tokens_beside_prompts: count.optional(),
   /**
-   * Per second of wall time while tokens are generated, as engines count; null too where records of the engine were lost,
-   * and in files before 2.1.
+   * Per second of wall time while tokens are generated, as engines count, prompts of others in their batches included; null too
+   * where records of the engine were lost, and in files before 2.1.
    */
   decode_tokens_per_s: figure,
-  /** Per second inside the engine's decode calls. */
+  /** Of batches without a prompt, per second inside the engine's decode calls. */
   decode_call_tokens_per_s: figure,
   ttft_ms: figure,
   /** Tokens of the recording as the engine's own server counts them; missing where it was not asked. */

@@ -181,6 +181,9 @@ export function scrubbedFacts(facts: RunFacts, { runId, zero_ns, processes, drop
       decode_tokens: target.decode_tokens,
       prompt_tokens_at_least: target.prompt_tokens_at_least,
       decode_tokens_at_least: target.decode_tokens_at_least,
+      ...(target.decode_tokens_beside_prompts === undefined
+        ? {}
+        : { decode_tokens_beside_prompts: target.decode_tokens_beside_prompts }),
       decode_tokens_per_s: target.decode_tokens_per_s,
       decode_call_tokens_per_s: target.decode_call_tokens_per_s,
       ttft_ms: target.ttft_ms,

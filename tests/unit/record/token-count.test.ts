@@ -113,8 +113,11 @@ describe("tokens of a run", () => {
     const mixed = { ...decode(11, 0, 100), n_sequences: 4, detail: JSON.stringify({ kv_rows }) };
     const tokens = counted(mixed, decode(1, 100, 110), decode(1, 110, 120));
     expect(tokens).toMatchObject({ prompt_tokens: 9, decode_tokens: 4 });
-    // What a prompt takes of the time is not theirs.
-    expect(tokens.decode_tokens_per_s).toBeCloseTo(2 / 0.02, 9);
+    // Who waits for an answer waits for the prompts beside it too.
+    expect(tokens.decode_tokens_per_s).toBeCloseTo(4 / 0.12, 9);
+    expect(tokens.decode_call_tokens_per_s).toBeCloseTo(2 / 0.02, 9);
+    expect(tokenFacts(tokens, false)).toMatchObject({ decode_tokens: 4, decode_tokens_beside_prompts: 2 });
+    expect(tokenFacts(tokens, true)).not.toHaveProperty("decode_tokens_beside_prompts");
   });
 
   test("are of the prompt where nothing tells whose they are", () => {

@@ -355,6 +355,13 @@ describe("the report on a terminal", () => {
     expect(text).toContain("tokens     >= 64 prompt, >= 331 decoded\n");
   });
 
+  test("says of the rate inside calls that it is of those without a prompt, where tokens came beside prompts", () => {
+    const { target } = demoReport();
+    const beside = { decode_tokens: 79, decode_tokens_beside_prompts: 38, decode_tokens_per_s: 7.03 };
+    const text = renderRun(demoReport({ target: { ...target, ...beside } }), plain(120));
+    expect(text).toContain("79 decoded, 7.03/s (153/s in calls without a prompt), first TTFT");
+  });
+
   test("says which interval a longer run would halve, in one line below the table", () => {
     const more_time = {
       metric: "read_bytes_per_s",
