@@ -1,5 +1,6 @@
 /** The label step: capture/ in, trace/, region_map.parquet and kv_block_lifecycle.parquet out. */
 import type { MappingCounters } from "../regions/mapping-events.ts";
+import { CLONE_VM } from "../regions/mapping-row.ts";
 import type { TensorCounters } from "../regions/tensor-map.ts";
 import type { StreamName } from "../schema/columns.ts";
 import type { RowOf } from "../schema/row.ts";
@@ -17,6 +18,7 @@ import { writeKvLifecycle } from "./kv/kv-table.ts";
 import { type LabelRoom, labelRoom } from "./label-room.ts";
 import { allocationRegions } from "./regions/allocation-regions.ts";
 import { oldMappings, sinceFirstLook } from "./regions/censored-births.ts";
+import { type Fork, sinceFork } from "./regions/inherited-tensors.ts";
 import { loadResidency } from "./regions/load-residency.ts";
 import { type PlaceIndex, placeIndex } from "./regions/place-index.ts";
 import { type Regions, regionMap } from "./regions/region-map.ts";
@@ -78,7 +80,7 @@ function rowsOf(capture: Capture, stream: StreamName): number {
   return capture.segments[stream].reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** The mappings of the run, and of the same rows when processes were forked and when those with tensors ended. */
+/** The mappings of the run, and of the same rows when processes were forked, by copies those with tensors, and when these ended. */
 async function readMappings(
   database: Database,
   capture: Capture,
@@ -91,16 +93,20 @@ async function readMappings(
   const { rows, incomplete } = await rowsInOrder(database, capture, "mapping");
   const forks = forkTimes(originNs);
   const ends: ProcessEnd[] = [];
+  const copies: Fork[] = [];
   function* noted(): Generator<RowOf<"mapping">, void, void> {
     for (const row of rows()) {
       forks.take(row);
+      const { kind, pid: parent, child_pid: child, flags, timestamp_ns: time_ns } = row;
+      const isCopy = kind === "fork" && ((flags ?? 0) & CLONE_VM) === 0;
+      if (isCopy && child !== null && tensorPids.has(child)) copies.push({ parent, child, time_ns });
       const isEnd = row.kind === "exit" || row.kind === "exec";
       if (isEnd && tensorPids.has(row.pid)) ends.push({ pid: row.pid, time: row.timestamp_ns });
       yield row;
     }
   }
   const stays: MappingStays = mappingStays(noted(), originNs, new Set(timeline.keys()), room);
-  return { stays, forks, ends, incomplete };
+  return { stays, forks, copies, ends, incomplete };
 }
 
 /**
@@ -137,7 +143,7 @@ export async function labelRun(
   const watchRows = await read("watch");
   const timeline = timelineOf(steps);
   const tensorPids = new Set(tensorEvents.map(({ pid }) => pid));
-  const { stays, forks, ends, ...mapped } = await readMappings(
+  const { stays, forks, copies, ends, ...mapped } = await readMappings(
     database,
     capture,
     origin_ns,
@@ -148,7 +154,7 @@ export async function labelRun(
   incomplete.mapping = mapped.incomplete;
   const placed = tensorLives(tensorEvents, ends);
   const old = oldMappings(stays.list.places, tensorPids, origin_ns);
-  const tensors = withOlderLayouts(sinceFirstLook(placed.rows, old), steps);
+  const tensors = withOlderLayouts(sinceFork(sinceFirstLook(placed.rows, old), copies), steps);
   const regions = regionMap({
     stays,
     tensors,
