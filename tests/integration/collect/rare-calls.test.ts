@@ -58,17 +58,12 @@ describe("the map is that of /proc", () => {
   }
 });
 
+const OF_32_BITS = ["-m32", "-nostdlib", "-static", "-ffreestanding", "-fno-pie", "-no-pie"];
+
 /** Null where there is a compiler for 32 bits and a kernel that runs what it makes. */
 function no32Bits(): string | null {
   try {
-    const program = compileProgram("thirty-two-bits", [
-      "-m32",
-      "-nostdlib",
-      "-static",
-      "-ffreestanding",
-      "-fno-pie",
-      "-no-pie",
-    ]);
+    const program = compileProgram("thirty-two-bits", OF_32_BITS);
     const tried = Bun.spawnSync([program], { stdin: "ignore", stdout: "pipe" });
     return tried.stdout.toString() === "mapped\n" ? null : "the kernel runs no programs of 32 bits";
   } catch (error) {
@@ -82,7 +77,7 @@ if (why !== null) process.stderr.write(`skipped: ${why}\n`);
 test.skipIf(why !== null)(
   "a program of 32 bits, whose calls are not seen, is said, and its map is looked at",
   async () => {
-    const program = compileProgram("thirty-two-bits");
+    const program = compileProgram("thirty-two-bits", OF_32_BITS);
     await using held = holdTarget([program]);
     const { part, rows, differences } = await follow(held);
     using _part = part;
