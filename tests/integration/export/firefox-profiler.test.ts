@@ -1,6 +1,6 @@
 /** A profile for Firefox, read back by the command line of its profiler. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { progressTo } from "../../../src/api/progress.ts";
@@ -39,8 +39,11 @@ beforeAll(async () => {
     env: env(),
     stdio: ["ignore", "ignore", "ignore"],
   });
-  // However long it takes to load: the test has a limit of its own.
-  while (asked("thread", "list") === null && daemon.exitCode === null) await Bun.sleep(POLL_MS);
+  // However long it takes to load: the test has a limit of its own. A question before the session is
+  // written down removes the daemon's socket as one that was left behind, and nobody finds it again.
+  const session = join(folder, `${SESSION}.json`);
+  const ready = () => existsSync(session) && asked("thread", "list") !== null;
+  while (!ready() && daemon.exitCode === null) await Bun.sleep(POLL_MS);
 }, 120_000);
 afterAll(async () => {
   daemon?.kill();
