@@ -159,6 +159,12 @@ export const worldSchema = z
     token: time
       .optional()
       .describe("what a token takes, where an engine tells it: strata with this period go by its steps"),
+    tensors: z
+      .boolean()
+      .default(false)
+      .describe(
+        "an engine names the tensors in which the memory lies: their bytes are used alike, so that fewer watches tell of all",
+      ),
     busy: time.optional().describe("the work goes on for so long, then rests for `idle`; default: it goes on"),
     idle: time.optional().describe("how long it rests after `busy`"),
     strata: z.array(stratumSchema).min(1).max(MOST_STRATA).describe("parts of the memory, each used in its own way"),

@@ -172,6 +172,11 @@ export function isGuess(evidence: string): boolean {
   return evidence === "phase" || evidence === "size";
 }
 
+/** True where the engine, or the file of its model, names the tensor that lies there. */
+export function isNamed(evidence: string): boolean {
+  return !isGuess(evidence) && evidence !== "file" && evidence !== "mapping" && evidence !== "memray";
+}
+
 export const KV_EVIDENCE = { step: "from the engine's steps", watch: "confirmed by traps on its bytes" } as const;
 
 /** Why the row of a token left the KV cache. */

@@ -163,6 +163,7 @@ export function describedWorld(described: DescribedWorld, refuse: Refuse = refus
       return {
         run_ns: run,
         token_period_ns: token ?? null,
+        is_named: described.tensors,
         steps: (tokens ?? [])
           .filter(([begin, end]) => begin >= 0 && end <= run)
           .map(([begin_ns, end_ns]): StepSample => ({ step: "decode", begin_ns, end_ns, n_tokens: 1 })),

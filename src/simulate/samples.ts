@@ -73,7 +73,7 @@ export function samplesOf(batches: readonly Batch[], originNs: bigint, strata: W
 }
 
 /** Regions of a world, one for each stratum. */
-export function regionsOf(drawn: readonly DrawRegion[], strata: World["strata"], runNs: number): Regions {
+export function regionsOf(drawn: readonly DrawRegion[], { strata, is_named }: World, runNs: number): Regions {
   const list = placeList();
   const facts = drawn.map(({ pid, addr, size_bytes, region_type, stratum }, i): Regions["facts"][number] => {
     const begin = Number(addr);
@@ -93,7 +93,7 @@ export function regionsOf(drawn: readonly DrawRegion[], strata: World["strata"],
       file: null,
       tensor: null,
       logical_id: null,
-      evidence: "mapping",
+      evidence: is_named && region_type !== "unknown" && region_type !== "runtime" ? "engine_probe" : "mapping",
       confidence: 1,
       exec_epoch: 0,
       name: stratum,

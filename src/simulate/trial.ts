@@ -92,7 +92,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     watches: seen.watches,
     steps: seen.steps,
     window_ns: seen.window_ns,
-    regions: regionsOf(regions, world.strata, seen.window_ns),
+    regions: regionsOf(regions, world, seen.window_ns),
     kvRows: [],
     kvUntold: null,
     kvWritesUntold: null,

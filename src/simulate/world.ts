@@ -47,6 +47,8 @@ export interface World {
   readonly token_period_ns: number | null;
   readonly steps: readonly StepSample[];
   readonly strata: readonly WorldStratum[];
+  /** True where the engine that tells the steps names its tensors too, which is all of the memory but `unknown` and `runtime`. */
+  readonly is_named?: boolean;
   /** Times at which the tracer does nothing for a while: [begin, end). */
   readonly stopped_ns?: readonly (readonly [number, number])[];
   /** Times at which the ring keeps no trap: [begin, end), ascending. */

@@ -55,7 +55,7 @@ export const ageAtRead: MetricFamily = {
   ],
   not_by_sampling: "the last write before a sampled read is not seen",
   suppressed:
-    "No write seen: not identifiable; nor by steps where a cache moves for every step, which reads what it has just written. n < 30 addresses (without steps some 91, as of the rates), or 6 sequences. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
+    "No write seen: not identifiable; nor by steps where a cache moves for every step, which reads what it has just written. n < 30 addresses (without the tensors of an engine some 91, as of the rates), or 6 sequences. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
   needs_every_access: true,
   spans: "whole",
   figures: (group) => epochFigures(group, AGES),

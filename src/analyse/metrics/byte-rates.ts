@@ -11,7 +11,7 @@ import { type KvStepSums, kvStepSums } from "../steps/kv-step-sums.ts";
 import { sumsOfNeighbours } from "../steps/neighbours.ts";
 import { echoReason, isLoud } from "../watched/arming-echo.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
-import { tooFewByTime } from "../watched/few-watches.ts";
+import { tooFewOfUnnamed } from "../watched/few-watches.ts";
 import { bornWrittenPerSecond, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
 import { BUSIER, MOST_BUSIER } from "../watched/rate/busier-bytes.ts";
 import {
@@ -91,7 +91,7 @@ export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rat
  */
 function byEnough(set: WatchSet, { n_counted, n_effective, n_windows, busier }: PassRate, rate: Rate): Rate {
   if (n_counted < FEW_SEEN || (busier > 0 && n_effective < FEW_OF_ALL * n_windows)) return rate;
-  const few = tooFewByTime(set);
+  const few = tooFewOfUnnamed(set);
   if (few === null || rate.rate.hi === null) return rate;
   return { rate: interval(null, rate.rate.lo, null), bound: true, why: rate.why ?? few };
 }
@@ -253,7 +253,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:
-      "n < 30 addresses; without steps fewer than some 91 (4 % of the bytes may be busier ones of which none was drawn), unless a few busy ones were drawn: a lower bound; none with such a pass: an upper bound; few long watches that hold most of the time, more than 2 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; for each token, steps of very uneven length of which few watches hold a whole one: nothing; more than 1 % of the passes neither known as read nor as write, or more than 5 % of the writes first ones of memory that came in the span: bounds; loss above 1 %.",
+      "n < 30 addresses; without the tensors of an engine fewer than some 91 (4 % of the bytes may be busier ones of which none was drawn), unless a few busy ones were drawn: a lower bound; none with such a pass: an upper bound; few long watches that hold most of the time, more than 2 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; for each token, steps of very uneven length of which few watches hold a whole one: nothing; more than 1 % of the passes neither known as read nor as write, or more than 5 % of the writes first ones of memory that came in the span: bounds; loss above 1 %.",
     spans: perToken ? "steps" : "every",
     figures,
   };

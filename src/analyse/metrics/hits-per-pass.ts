@@ -10,7 +10,7 @@ import type { Group, WatchSet } from "../input/group.ts";
 import { armingEcho, withEcho } from "../watched/arming-echo.ts";
 import { type PassCounting, passWeights, trapLimits } from "../watched/count-window.ts";
 import type { Exposure } from "../watched/exposure.ts";
-import { tooFewByTime } from "../watched/few-watches.ts";
+import { tooFewOfUnnamed } from "../watched/few-watches.ts";
 import { overTime } from "../watched/generation-counting.ts";
 import { countPasses } from "../watched/pass-counting.ts";
 import { MOST_UNDRAWN, UNDRAWN, undrawnPasses } from "../watched/rate/undrawn-passes.ts";
@@ -145,7 +145,7 @@ function figures(group: Group): Figure[] {
   // Where passes that nobody saw decide, one access or more is no more than there can be.
   const least = isUndrawn && (mean.lo ?? 0) < LEAST_TOLD ? null : mean.lo;
   const n = counted.length;
-  const few = n >= FEWEST ? (missedPasses(uniform) ?? tooFewByTime(uniform)) : null;
+  const few = n >= FEWEST ? (missedPasses(uniform) ?? tooFewOfUnnamed(uniform)) : null;
   return [
     {
       metric: "hits_per_pass",
@@ -180,7 +180,7 @@ export const hitsPerPass: MetricFamily = {
   sources: [["watch", "every access to the watched bytes is seen"]],
   not_by_sampling: "a sample does not know the pass that it belongs to",
   suppressed:
-    "n < 30 addresses, or without steps fewer than some 91, as of the rates; a lower bound where the trap limit cut more than 1 % of the passes short, or one that is longer than any that was seen whole.",
+    "n < 30 addresses, or without the tensors of an engine fewer than some 91, as of the rates; a lower bound where the trap limit cut more than 1 % of the passes short, or one that is longer than any that was seen whole.",
   spans: "every",
   figures,
 };

@@ -14,7 +14,7 @@ import type { Group, WatchSet } from "../input/group.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
 import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/arming-echo.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
-import { tooFewByTime } from "../watched/few-watches.ts";
+import { tooFewOfUnnamed } from "../watched/few-watches.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
 import { earliestShare, windowsByAge } from "../watched/moments-after-birth.ts";
 import { BUSIER } from "../watched/rate/busier-bytes.ts";
@@ -154,7 +154,7 @@ function watchFigures(group: Group): Figure[] {
   const echo = armingEcho(uniform).share;
   const isEnough = sample.n >= FEWEST;
   const isFew = isEnough && isCarriedByFew(carrying);
-  const few = isFew ? fewCarry(carrying) : isEnough ? tooFewByTime(uniform) : null;
+  const few = isFew ? fewCarry(carrying) : isEnough ? tooFewOfUnnamed(uniform) : null;
   const why = (isEnough ? missedPasses(uniform) : null) ?? (cut > MOST_CUT ? CUT : few);
   const quantiles = quantilesTold(group, seen);
   return QUANTILES.map(([metric, , fewest], k) => ({
@@ -204,7 +204,7 @@ export const interAccessInterval: MetricFamily = {
   ],
   not_by_sampling: "intervals between samples measure the sampling period, not the program",
   suppressed:
-    "n < 30 addresses, or without steps fewer than some 91, as of the rates; nothing looked at in more than 2 % of the time; the quantile not reached (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
+    "n < 30 addresses, or without the tensors of an engine fewer than some 91, as of the rates; nothing looked at in more than 2 % of the time; the quantile not reached (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
   needs_every_access: true,
   spans: "every",
   figures: (group) => [...watchFigures(group), ...everyFigures(group)],

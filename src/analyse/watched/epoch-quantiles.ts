@@ -7,7 +7,7 @@ import { type Figure, noWriteReason } from "../metrics/metric.ts";
 import { type KvNeedTimes, kvNeedFigures } from "../steps/kv-need-figures.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
 import { streamQuantiles, sumOf } from "../stream/stream-figures.ts";
-import { tooFewByTime } from "./few-watches.ts";
+import { tooFewOfUnnamed } from "./few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "./first-writes.ts";
 import { BUSIER } from "./rate/busier-bytes.ts";
 import { fewCarry, isCarriedByFew } from "./rate/pass-rate.ts";
@@ -59,7 +59,7 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const qs = epochs.quantiles.map(([, q]) => q);
   const seen = written ? epochs.ofWatch(set, qs, first / (1 - first)) : NOTHING_SEEN;
   const isEnough = seen.n >= FEWEST;
-  const carried = isCarriedByFew(seen.carrying, epochs.fewestCarrying) ? fewCarry(seen.carrying) : tooFewByTime(set);
+  const carried = isCarriedByFew(seen.carrying, epochs.fewestCarrying) ? fewCarry(seen.carrying) : tooFewOfUnnamed(set);
   const tooFew = isEnough ? (missedPasses(set) ?? carried) : null;
   return epochs.quantiles.map(([metric, , fewest], k) => {
     const found = hidden || tooFew !== null || seen.untold !== null ? undefined : seen.estimates[k];

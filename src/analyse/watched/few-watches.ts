@@ -1,4 +1,5 @@
 /** Watches so few that bytes unlike all that were drawn may be many enough to carry most of what is counted. */
+import { isNamed } from "../../schema/words.ts";
 import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
 import { CI_LEVEL } from "../../statistics/interval.ts";
 import type { WatchSet } from "../input/group.ts";
@@ -7,18 +8,34 @@ import type { WatchSet } from "../input/group.ts";
 const MOST_UNDRAWN_BYTES = 0.04;
 
 /**
+ * True where an engine tells both steps and the tensors in which next to all of the bytes lie: the bytes of a tensor are used alike, and those that
+ * more tensors use are drawn more often. Steps alone tell nothing of bytes.
+ */
+function isOfTensors({ span, regions: { all, rows } }: WatchSet): boolean {
+  if (span.steps.kind.length === 0) return false;
+  let bytes = 0;
+  let others = 0;
+  for (const row of rows) {
+    const size = (all.end[row] ?? 0) - (all.begin[row] ?? 0);
+    bytes += size;
+    if (!isNamed(all.facts[all.what[row] ?? 0]?.evidence ?? "mapping")) others += size;
+  }
+  return bytes > 0 && others <= MOST_UNDRAWN_BYTES * bytes;
+}
+
+/**
  * Why watches are too few for what is told over passes; null where they are enough. Of bytes of a kind that none was drawn of there may be as many
  * as Clopper and Pearson's upper end of none of them (91 watches that count alike: 4 %), and these may be used far more often than all others: no spread
  * of those that were drawn tells of it. What counts each byte once, as the working set does, needs no such rule.
  */
-export function tooFewWatches({ weights, exposures, span }: WatchSet): string | null {
-  // Engines that tell steps tell tensors: bytes that more of these use are drawn more often, so that draws that stand for unlike bytes are no lack.
-  const size = span.steps.kind.length > 0 ? exposures.length : effectiveSize(weights.bytes);
+export function tooFewWatches(set: WatchSet): string | null {
+  const { weights, exposures } = set;
+  // Bytes that more tensors use are drawn more often, so that draws that stand for unlike bytes are no lack.
+  const size = isOfTensors(set) ? exposures.length : effectiveSize(weights.bytes);
   const share = clopperPearson(0, size, CI_LEVEL).hi ?? 1;
   if (share <= MOST_UNDRAWN_BYTES) return null;
   return `by as few as ${Math.round(size)} watches up to ${(100 * share).toPrecision(2)} % of the bytes may be busier ones of which none was drawn`;
 }
 
-/** The same of what is counted by time alone: null where steps are known, which most of it is counted in. */
-export const tooFewByTime = (set: WatchSet): string | null =>
-  set.span.steps.kind.length > 0 ? null : tooFewWatches(set);
+/** The same of what needs no more than the steps and tensors of an engine, where they are known. */
+export const tooFewOfUnnamed = (set: WatchSet): string | null => (isOfTensors(set) ? null : tooFewWatches(set));

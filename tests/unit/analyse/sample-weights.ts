@@ -41,7 +41,7 @@ export function weights(over: GivenInput = {}): MetricRow[] {
     input({
       watches: readers(60),
       steps: STEPS,
-      regions: [region({ region_type: "weight", mapping_kind: "file" })],
+      regions: [region({ region_type: "weight", mapping_kind: "file", evidence: "file_header" })],
       ...over,
     }),
   );

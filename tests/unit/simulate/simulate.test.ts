@@ -85,6 +85,7 @@ describe("simulate", () => {
       run: "12s",
       budget: 2,
       token: "20ms",
+      tensors: true,
       strata: [
         { class: "kv_cache", bytes: "20MiB", period: "20ms", uneven: 0.2, until: "5s", touches: 2, writes: 0.5 },
         { class: "weight", bytes: "100MiB", period: "20ms", uneven: 0.1, from: "5s" },

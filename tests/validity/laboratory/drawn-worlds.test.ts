@@ -17,8 +17,8 @@ test.each([...DRAWN_WORLDS])("nearly all intervals and bounds hold the truth: $n
   const rows = coverageOf(kind, { seeds: RUNS, first: FIRST });
   const sum = (count: (row: CoverageRow) => number): number => rows.reduce((total, row) => total + count(row), 0);
   const [ok, bound] = [sum((row) => row.ok), sum((row) => row.bound)];
-  // A refusal of everything would hold too.
-  expect(ok).toBeGreaterThan(3 * RUNS);
+  // A refusal of everything would hold too. Half of the runs know steps, but no tensors: few watches tell no more there than without steps.
+  expect(ok).toBeGreaterThan(2 * RUNS);
   expect(bound).toBeGreaterThan(3 * RUNS);
   expect(sum(({ held }) => held) / ok).toBeGreaterThan(LEAST_HELD);
   expect(sum(({ right }) => right) / bound).toBeGreaterThan(LEAST_RIGHT);

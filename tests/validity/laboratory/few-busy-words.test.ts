@@ -55,7 +55,7 @@ function fewBusyWords(random: Random, drawn: Drawn = () => ({ stratum: "activati
     Array.from({ length: count }, () => piece("activation", share / count, times));
   const weights = Array.from({ length: 10 }, () => piece("weight", 0.5, 1));
   const strata = [...pieces(8, 0.03, 28), ...pieces(12, 0.42, 2), ...pieces(3, 0.55, 0), ...weights];
-  return { run_ns: RUN_NS, token_period_ns: STEP_NS, steps, strata };
+  return { run_ns: RUN_NS, token_period_ns: STEP_NS, steps, strata, is_named: true };
 }
 
 /** From which stratum the product draws a byte at which as many tensors take turns as it is written in a step: those of a prompt are larger, and over all. */

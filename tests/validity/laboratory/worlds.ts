@@ -243,6 +243,12 @@ const stopped: WorldKind = {
   }),
 };
 
+/** The same as an engine tells of it that names its tensors. */
+const named = ({ make, ...kind }: WorldKind): WorldKind => ({
+  ...kind,
+  make: (random) => ({ ...make(random), is_named: true }),
+});
+
 export const WORLDS: readonly WorldKind[] = [
   even,
   byTurns(5, 15),
@@ -276,12 +282,12 @@ export const WORLDS: readonly WorldKind[] = [
   stopped,
   ...CHANGING_WORLDS,
   ...RARE_WORLDS,
-  ...STEP_WORLDS,
+  ...STEP_WORLDS.map(named),
   ...UNLIKE_WORLDS,
   ...UNEVEN_WORLDS,
-  ...SERVED_WORLDS,
+  ...SERVED_WORLDS.map(named),
   ...PRACTISED_WORLDS,
-  ...BRIEF_WORLDS,
+  ...BRIEF_WORLDS.map(named),
   ...LIVING_WORLDS,
   ...LIVES_IN_STEPS,
   ...BETWEEN_STEPS,

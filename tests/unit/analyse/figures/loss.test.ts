@@ -109,7 +109,7 @@ const RUN: GivenInput = {
   watches: WATCHES,
   steps: STEPS,
   kvRows: KV_ROWS,
-  regions: [region({ region_type: "weight", mapping_kind: "file" }), region({})],
+  regions: [region({ region_type: "weight", mapping_kind: "file", evidence: "file_header" }), region({})],
   residency: {
     look_ns: [200 * MS],
     latest: Int32Array.of(0, 1),

@@ -22,7 +22,8 @@ test("the printed figure is the first source that says something, each grain its
   const watches = Array.from({ length: 40 }, (_, i) =>
     watch([[(105 + i) * MS, "store"]], { begin_ns: (100 + i) * MS, end_ns: (110 + i) * MS, region_type: "kv_cache" }),
   );
-  const rows = computeMetrics(input({ steps, kvRows, watches })).filter(
+  const regions = [region({ region_type: "kv_cache", evidence: "engine_probe" })];
+  const rows = computeMetrics(input({ steps, kvRows, watches, regions })).filter(
     (r) => r.metric === "write_bytes_per_s" && r.step === "prefill",
   );
   expect(rows.map((r) => [r.source, r.status])).toEqual([

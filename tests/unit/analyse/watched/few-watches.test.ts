@@ -3,7 +3,8 @@ import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
 import { groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
 import type { StepSample, WatchSample } from "../../../../src/analyse/input/input.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
-import { tooFewByTime, tooFewWatches } from "../../../../src/analyse/watched/few-watches.ts";
+import { tooFewOfUnnamed, tooFewWatches } from "../../../../src/analyse/watched/few-watches.ts";
+import type { LabelEvidence } from "../../../../src/schema/words.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 
 const STEPS: StepSample[] = Array.from({ length: 20 }, (_, i) => {
@@ -23,11 +24,11 @@ function watches(count: number): WatchSample[] {
   });
 }
 
-const run = (count: number, steps: StepSample[] = []) =>
-  input({ watches: watches(count), steps, regions: [region({ region_type: "activation" })] });
+const run = (count: number, steps: StepSample[] = [], evidence: LabelEvidence = "engine_probe") =>
+  input({ watches: watches(count), steps, regions: [region({ region_type: "activation", evidence })] });
 
-function setOf(count: number, steps: StepSample[] = []): WatchSet {
-  const group = groupsOf(run(count, steps)).find(({ region_type }) => region_type === "activation");
+function setOf(count: number, steps: StepSample[] = [], evidence?: LabelEvidence): WatchSet {
+  const group = groupsOf(run(count, steps, evidence)).find(({ region_type }) => region_type === "activation");
   if (group === undefined) throw new Error("the class is not there");
   return group.uniform;
 }
@@ -39,12 +40,20 @@ describe("bytes of a kind that none was drawn of", () => {
     expect(tooFewWatches(setOf(40))).toContain("by as few as 40 watches up to 8.8 % of the bytes");
   });
 
-  test("are no matter for what is counted in steps", () => {
+  test("are no matter for what is counted in steps of an engine that names its tensors", () => {
     const set = setOf(40, STEPS);
-    expect(tooFewByTime(set)).toBeNull();
+    expect(tooFewOfUnnamed(set)).toBeNull();
     expect(tooFewWatches(set)).not.toBeNull();
-    expect(tooFewByTime(setOf(40))).toBe(tooFewWatches(set));
+    expect(tooFewOfUnnamed(setOf(40))).toBe(tooFewWatches(set));
   });
+
+  test.each(["mapping", "file", "phase", "size"] as const)(
+    "are there as many as without steps where only these are known, and memory by its %s",
+    (evidence) => {
+      expect(tooFewOfUnnamed(setOf(40, STEPS, evidence))).toContain("by as few as 40 watches");
+      expect(tooFewOfUnnamed(setOf(91, STEPS, evidence))).toBeNull();
+    },
+  );
 });
 
 describe("what is told over passes by few watches, though all that they saw was alike", () => {
