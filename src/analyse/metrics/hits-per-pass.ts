@@ -108,8 +108,15 @@ function countedWhole(set: WatchSet): Counted {
   return countedBy(set, overTime(set));
 }
 
+/** With room above for what the last trap cut off: each such pass may go on as long as any. @param cut its share of the passes */
+const withCut = ({ value, lo, hi }: Interval, cut: number, most: number): Interval => ({
+  value,
+  lo,
+  hi: hi === null ? null : hi + cut * most,
+});
+
 /** With room for passes of strata that show none: each may have one access, or as many as any of the others. */
-function withUndrawn({ value, lo, hi }: Interval, undrawn: number, most: number): Interval {
+function withUndrawnStrata({ value, lo, hi }: Interval, undrawn: number, most: number): Interval {
   return {
     value,
     lo: lo === null ? null : (lo + undrawn) / (1 + undrawn),
@@ -131,13 +138,14 @@ function figures(group: Group): Figure[] {
   const resampled = ratioInterval(hits, passes, uniform.resamples());
   const value = resampled.value ?? 1;
   const most = mostHits(uniform);
-  const mostOfOne = Math.max(trapLimits(uniform)[0] ?? 1, most.whole);
+  // Two that follow each other within the gap are one, which no watch may have seen.
+  const mostOfOne = Math.max(trapLimits(uniform)[0] ?? 1, 2 * most.whole);
   const unlike = { below: value - 1, above: Math.max(0, mostOfOne - value) };
   const counted = passes.filter((weight) => weight > 0);
   const roomy = withUnseen(resampled, effectiveSize(counted), 1, unlike);
   const echoed = withEcho(roomy, by_time > 0 ? by_time * armingEcho(uniform).share : 0);
   const drawn = { ...echoed, lo: echoed.lo === null ? null : Math.max(1, echoed.lo) };
-  const mean = withUndrawn(drawn, undrawn, mostOfOne);
+  const mean = withUndrawnStrata(withCut(drawn, cut, mostOfOne), undrawn, mostOfOne);
   // However few such passes there are: they may have any number of accesses, and most of all.
   const isLonger = most.cut > most.whole;
   const isUndrawn = undrawn > MOST_UNDRAWN;
@@ -174,8 +182,8 @@ export const hitsPerPass: MetricFamily = {
   estimator: [
     "Accesses of passes over those passes, as they are counted for rates: of whole steps where steps are known, or of those that begin in a window after the arming; each address weighted by the bytes that it stands for.",
     "Where last traps would cut more than 1 % of the passes of whole steps, in the shorter windows.",
-    "Where a pass that a last trap cut has more accesses than any that was seen whole, there is no upper end: it may have any number.",
-    "The interval allows for as many accesses as the lowest trap limit, or for one, in as many of the passes as may be unlike those that were seen, and in those that strata may have of which no watch counted a pass; where these may be more than were counted there is a lower bound only.",
+    "Passes that last traps cut may have as many more. Where one that a last trap cut has more accesses than any that was seen whole, there is no upper end: it may have any number.",
+    "The interval allows for twice as many accesses as any pass that was seen whole, as two that meet are one, for as many as the lowest trap limit at least, or for one, in as many of the passes as may be unlike those that were seen, and in those that strata may have of which no watch counted a pass; where these may be more than were counted there is a lower bound only.",
   ],
   sources: [["watch", "every access to the watched bytes is seen"]],
   not_by_sampling: "a sample does not know the pass that it belongs to",
