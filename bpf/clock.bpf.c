@@ -34,6 +34,22 @@ struct {
 #define USER_PRIVILEGE 3
 #define USER_CODE_64 0x33
 
+#define REPEAT 0xf3
+#define REX_W 0x48
+/* movs, stos: of bytes, and of words of the size that the prefix says. */
+#define IS_STRING(op) (((op) & 0xfe) == 0xa4 || ((op) & 0xfe) == 0xaa)
+
+/* True where the next instruction repeats a copy or a fill: while it lasts, a tick finds it there. */
+static __always_inline bool in_string(struct bpf_perf_event_data *ctx, bool is_user)
+{
+	__u8 code[3] = {};
+	void *ip = (void *)ctx->regs.ip;
+
+	if (is_user ? bpf_probe_read_user(code, sizeof(code), ip) : bpf_probe_read_kernel(code, sizeof(code), ip))
+		return false;
+	return code[0] == REPEAT && IS_STRING(code[1] == REX_W ? code[2] : code[1]);
+}
+
 SEC("perf_event")
 int clock_tick(struct bpf_perf_event_data *ctx)
 {
@@ -52,6 +68,8 @@ int clock_tick(struct bpf_perf_event_data *ctx)
 		count->foreign++;
 		return 0;
 	}
+	if (in_string(ctx, (selector & PRIVILEGE) == USER_PRIVILEGE))
+		count->in_string++;
 	if ((selector & PRIVILEGE) != USER_PRIVILEGE) {
 		count->in_kernel++;
 		return 0;

@@ -309,7 +309,8 @@ struct tick_count {
 	__u64 foreign;
 	__u64 in_kernel;
 	__u64 other_mode;
-	__u64 pad[3];
+	__u64 in_string;
+	__u64 pad[2];
 };
 _Static_assert(sizeof(struct tick_count) == 64, "tick_count size");
 _Static_assert(__builtin_offsetof(struct tick_count, runs) == 0, "tick_count.runs");
@@ -317,7 +318,8 @@ _Static_assert(__builtin_offsetof(struct tick_count, period) == 8, "tick_count.p
 _Static_assert(__builtin_offsetof(struct tick_count, foreign) == 16, "tick_count.foreign");
 _Static_assert(__builtin_offsetof(struct tick_count, in_kernel) == 24, "tick_count.in_kernel");
 _Static_assert(__builtin_offsetof(struct tick_count, other_mode) == 32, "tick_count.other_mode");
-_Static_assert(__builtin_offsetof(struct tick_count, pad) == 40, "tick_count.pad");
+_Static_assert(__builtin_offsetof(struct tick_count, in_string) == 40, "tick_count.in_string");
+_Static_assert(__builtin_offsetof(struct tick_count, pad) == 48, "tick_count.pad");
 
 struct watch_slot {
 	__u32 generation;

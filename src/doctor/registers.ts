@@ -1,5 +1,6 @@
 /** The debug registers: how many are free, who may hold the others, and what a trap costs. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { isSlower } from "../collect/ebpf/copies/copy-slowdown.ts";
 import type { Calibration } from "../collect/ebpf/watch/calibrate.ts";
 import { type FreeRegisters, listTracers, probeRegisters, type Tracer } from "../collect/ebpf/watch/free-registers.ts";
 import { openWatchProgram } from "../collect/ebpf/watch/watch-program.ts";
@@ -134,7 +135,10 @@ export function judgeTrapCost(cost: Calibration | string, budgetPct: number): Ch
   }
   const { trapNs, retargetNs, measured, whyAssumed } = cost;
   const perSecond = (budgetPct / 100) * (1e9 / trapNs);
-  const figures = `${formatNs(trapNs)} a trap, ${formatNs(retargetNs)} a retarget`;
+  const { copies } = cost;
+  const slower =
+    !copies || !isSlower(copies) ? "" : `, copies ${copies.large.toPrecision(2)} times as slow beside a watch`;
+  const figures = `${formatNs(trapNs)} a trap, ${formatNs(retargetNs)} a retarget${slower}`;
   const data = { ...cost };
   if (!measured) {
     const summary = `${figures} are assumed: ${whyAssumed ?? "not measured"}`;

@@ -1,4 +1,4 @@
-/** Two small x86-64 loops of our own, run on a thread and on this one, to time what a trap and a retarget cost. */
+/** Small x86-64 loops of our own, run on a thread and on this one, to time what a trap, a retarget and a copy cost. */
 import { CFunction, dlopen, FFIType, type Pointer, toArrayBuffer } from "bun:ffi";
 import { MrmTraceError } from "../errors.ts";
 import { addressOf, stableBytes } from "./foreign-memory.ts";
@@ -20,6 +20,10 @@ const SPIN = [
   [0x48, 0xff, 0x07, 0x48, 0x83, 0x7f, 0x08, 0x00, 0x74, 0xf6, 0x31, 0xc0, 0xc3],
 ].flat();
 const SPIN_AT = 64;
+/** copy(to, from, bytes): rep movsb. */
+const COPY = [0x48, 0x89, 0xd1, 0xf3, 0xa4, 0xc3];
+const COPY_AT = 128;
+const MOST_COPIED = 65_536;
 
 /** A thread that counts as fast as it can; disposing it ends and joins it. */
 export interface Spinner extends Disposable {
@@ -33,6 +37,8 @@ export interface MachineCode extends Disposable {
   readonly wordAddr: bigint;
   /** Adds 1 to the word `n` times on this thread. */
   touch(n: number): void;
+  /** Copies so many bytes of our own on this thread, 64 KiB at most, by a string instruction. */
+  copy(bytes: number): void;
   /** Starts a counting thread on one CPU; one at a time. @throws MrmTraceError environment */
   spin(cpu: number): Spinner;
 }
@@ -67,18 +73,26 @@ export function openMachineCode(): MachineCode {
   const bytes = new Uint8Array(toArrayBuffer(code as Pointer, 0, CODE_BYTES));
   bytes.set(TOUCH);
   bytes.set(SPIN, SPIN_AT);
+  bytes.set(COPY, COPY_AT);
   if (lib.mprotect(code, CODE_BYTES, PROT_READ_EXECUTE) !== 0) {
     const error = refused("making a page executable");
     libc.munmap(code, MAP_BYTES);
     throw error;
   }
   const touch = CFunction({ ptr: code as Pointer, args: [FFIType.u64, FFIType.u64], returns: FFIType.u64 });
+  const copy = CFunction({
+    ptr: (code + COPY_AT) as Pointer,
+    args: [FFIType.ptr, FFIType.ptr, FFIType.u64],
+    returns: FFIType.void,
+  });
+  const [copied, copies] = [stableBytes(MOST_COPIED), stableBytes(MOST_COPIED)];
   const wordAt = code + CODE_BYTES;
   const spinAt = wordAt + 128;
   const words = new Int32Array(toArrayBuffer(spinAt as Pointer, 0, 64));
   return {
     wordAddr: BigInt(wordAt),
     touch: (n) => void touch(wordAt, n),
+    copy: (length) => void copy(copies, copied, Math.min(length, MOST_COPIED)),
     spin(cpu) {
       words.fill(0);
       const thread = stableBytes(8);
@@ -99,6 +113,7 @@ export function openMachineCode(): MachineCode {
     },
     [Symbol.dispose]() {
       touch.close();
+      copy.close();
       libc.munmap(code, MAP_BYTES);
     },
   };

@@ -91,7 +91,9 @@ export const RECORDS = {
     ["in_kernel", "u64"],
     /** In 32-bit code. */
     ["other_mode", "u64"],
-    ["pad", "u64", 3],
+    /** On a string instruction that repeats, of a process of ours or of the kernel for it. */
+    ["in_string", "u64"],
+    ["pad", "u64", 2],
   ],
   /** One watch at a time; several CPUs share it. User space fills it before the registers open. */
   watch_slot: [

@@ -114,7 +114,7 @@ async function startParts(
   const looks = countLooks();
   const lifecycle = owned.use(await startLifecycle(target, tree, looks));
   const budget = splitBudget(budgetPct, plan.parts.filter(({ spends }) => spends).length);
-  let scene: Scene = { target, mappings: lifecycle.feed, budget, looks, engine: null, heat: null };
+  let scene: Scene = { target, mappings: lifecycle.feed, budget, looks, engine: null, heat: null, strings: null };
   const parts: Part[] = [lifecycle];
   let left = plan;
   for (const planned of plan.parts) {

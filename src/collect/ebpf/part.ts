@@ -7,6 +7,7 @@ import type { StreamName } from "../../schema/columns.ts";
 import type { LedgerPlace, LedgerRow } from "../../schema/ledger.ts";
 import type { CollectorCost, CollectorFindings, Target } from "../collector.ts";
 import type { BudgetShares } from "./budget-shares.ts";
+import type { StringTicks } from "./copies/copy-cost.ts";
 import type { EngineSight } from "./engine/engine-part.ts";
 import type { MappingFeed } from "./lifecycle/lifecycle-part.ts";
 import type { HotParts } from "./watch/frame/hot-parts.ts";
@@ -46,6 +47,8 @@ export interface Scene {
   readonly engine: EngineSight | null;
   /** Where samples fell lately; null where none are taken. */
   readonly heat: HotParts | null;
+  /** How often the timer found the target on a string instruction so far; null where there is no timer. */
+  readonly strings: (() => StringTicks) | null;
 }
 
 /** A part that was asked for and has not started. */
@@ -74,7 +77,7 @@ export interface Part extends Disposable {
   /** What its programs see: the events of a run that the kernel skips. */
   readonly sees: Pick<LedgerPlace, "stream" | "source">;
   /** What the parts after it may use. */
-  readonly offers?: Partial<Pick<Scene, "engine" | "heat">>;
+  readonly offers?: Partial<Pick<Scene, "engine" | "heat" | "strings">>;
   /** How long what it follows can wait between two polls, in ms; absent where only rings are to be emptied. */
   readonly patienceMs?: number;
   /** Rows of a stream that may come between two polls, as all of them may be of one CPU. */

@@ -11,7 +11,7 @@ import { recordLayout } from "../../../schema/records.ts";
 
 const COUNT = recordLayout("tick_count");
 export const TICK_LAYOUT = ringLayout("tick");
-export type TickCount = "runs" | "period" | "foreign" | "in_kernel" | "other_mode";
+export type TickCount = "runs" | "period" | "foreign" | "in_kernel" | "other_mode" | "in_string";
 
 export interface ClockProgram extends Disposable {
   readonly program: BpfProgram;

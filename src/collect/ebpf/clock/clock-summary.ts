@@ -1,4 +1,5 @@
 /** What the timer did, what it cost and what it could not see: for the report and metadata.json. */
+import type { StringTicks } from "../copies/copy-cost.ts";
 import type { TickCost } from "./tick-cost.ts";
 
 export interface ClockSummary {
@@ -16,6 +17,8 @@ export interface ClockSummary {
   readonly in_kernel: number;
   /** In 32-bit code, which is not decoded. */
   readonly other_mode: number;
+  /** On a string instruction that repeats, in the program or in the kernel. */
+  readonly in_string: number;
   /** The instruction accesses no memory. */
   readonly no_access: number;
   readonly no_code: number;
@@ -34,4 +37,9 @@ export function clockWarnings({ hz, cost, budget_pct }: ClockSummary): string[] 
   return [
     `the timer sampled ${hz.taken.toFixed(1)} times a second instead of ${hz.wanted}: ${budget_pct.toFixed(2)} % of a CPU pays for no more (${each}); raise --budget`,
   ];
+}
+
+/** What of it tells how much of the target's time went by in string instructions. */
+export function stringTicks({ samples, foreign, sampled_ns, in_string }: ClockSummary): StringTicks {
+  return { ticks: samples - foreign, in_string, each_ns: samples > 0 ? sampled_ns / samples : 0 };
 }

@@ -177,6 +177,7 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
       foreign: clock.count("foreign"),
       in_kernel: clock.count("in_kernel"),
       other_mode: clock.count("other_mode"),
+      in_string: clock.count("in_string"),
       no_access: noAccess,
       no_code: noCode,
       no_address: noAddress,

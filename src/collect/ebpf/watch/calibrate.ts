@@ -2,6 +2,7 @@
 import { monotonicNs, threadCpuNs } from "../../../kernel/libc.ts";
 import { type MachineCode, openMachineCode, type Spinner } from "../../../kernel/machine-code.ts";
 import { runQueueWaitNs } from "../../../kernel/run-queue-wait.ts";
+import { type CopySlowdown, copySlowdown } from "../copies/copy-slowdown.ts";
 import { armWatch, type WatchSpec } from "./arm.ts";
 import type { WatchCosts } from "./budget.ts";
 import type { SharedSlots } from "./slots.ts";
@@ -17,6 +18,8 @@ export interface Calibration extends WatchCosts {
   readonly countsEveryTrap: boolean;
   readonly traps: number;
   readonly retargets: number;
+  /** What registers do to copies; absent where nothing could be measured. */
+  readonly copies?: CopySlowdown;
 }
 
 /** Measured on a two-CPU virtual machine without a PMU, Linux 6.18. */
@@ -75,6 +78,13 @@ function measureTrap(place: CalibrationPlace, code: MachineCode, countsEveryTrap
   return median(blocks);
 }
 
+/** A register for one trap, on a word that nobody touches. */
+function armIdle(place: CalibrationPlace, code: MachineCode) {
+  const result = armWatch(place.programFd, place.slots, specOn(code, place.nextGeneration(), 1, 1), place.cpus, 0);
+  if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
+  return result.watch;
+}
+
 /** Turns per ns of a counting thread while `work` runs, its waits for a CPU left out; and how long that took. */
 function rateDuring(spinner: Spinner, work: () => void): { rate: number; elapsedNs: number } {
   const waited = runQueueWaitNs(spinner.tid);
@@ -125,6 +135,7 @@ export function calibrate(place: CalibrationPlace): Calibration {
     let retargetNs = 0;
     for (let i = 0; i < RETARGET_ATTEMPTS && retargetNs < trapNs; i++) retargetNs = measureRetarget(place, code);
     const plausible = retargetNs >= trapNs;
+    const copies = copySlowdown(code, () => armIdle(place, code));
     return {
       trapNs,
       retargetNs: plausible ? retargetNs : TRAPS_PER_RETARGET * trapNs,
@@ -133,6 +144,7 @@ export function calibrate(place: CalibrationPlace): Calibration {
       countsEveryTrap,
       traps: BLOCKS * TRAPS_PER_BLOCK,
       retargets: BLOCKS * RETARGETS_PER_BLOCK,
+      copies,
     };
   } catch (error) {
     const whyAssumed = error instanceof Error ? error.message : String(error);

@@ -3,6 +3,7 @@ import type { WatchedWord } from "../../../config/watched-word.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
 import { seededRandom } from "../../../statistics/prng.ts";
 import { calibratedCost } from "../../calibrated-cost.ts";
+import { copyCost, copyWarning } from "../copies/copy-cost.ts";
 import { goneRanges } from "../lifecycle/gone-ranges.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
 import { liveRegions } from "./frame/live-regions.ts";
@@ -48,7 +49,7 @@ function follow(watch: WatchSource, row: MappingEvent): void {
 const RESIDENCY = 0x72657364;
 
 async function start({ registers, seed, byTurns, words }: WatchPartOptions, scene: Scene): Promise<Part> {
-  const { target, mappings, engine, budget, looks } = scene;
+  const { target, mappings, engine, budget, looks, strings } = scene;
   const share = budget.next();
   share.take(share.pct);
   using opening = new DisposableStack();
@@ -89,7 +90,8 @@ async function start({ registers, seed, byTurns, words }: WatchPartOptions, scen
     stop: () => watch.stop(),
     account: () => watch.account(),
     costs() {
-      const { counts, calibration, cpus } = watch.summary();
+      const { counts, calibration, cpus, armed_share } = watch.summary();
+      const copies = calibration.copies && strings ? copyCost(strings(), calibration.copies, armed_share) : null;
       return [
         {
           what: "watch traps",
@@ -106,11 +108,13 @@ async function start({ registers, seed, byTurns, words }: WatchPartOptions, scen
           is_budgeted: true,
           interrupted_cpus: cpus,
         },
+        ...(copies === null ? [] : [copies]),
       ];
     },
     warnings() {
-      const warning = registerWarning(watch.summary());
-      return warning === null ? [] : [warning];
+      const { calibration, armed_share } = watch.summary();
+      const slowed = calibration.copies && strings ? copyWarning(strings(), calibration.copies, armed_share) : null;
+      return [registerWarning(watch.summary()), slowed].filter((warning) => warning !== null);
     },
     findings() {
       const { agreement, calibration } = watch.summary();

@@ -51,6 +51,8 @@ export interface WatchSummary {
   readonly cpus: number;
   /** From when on a watch cannot be on what came, to its arming: mean over the watches. */
   readonly draw_lag_ns: number;
+  /** Share of the time in which there was a watch, in [0, 1]. */
+  readonly armed_share: number;
   readonly registers: {
     readonly wanted: number;
     /** Free on every CPU when watching began. */

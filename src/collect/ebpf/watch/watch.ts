@@ -85,6 +85,9 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   let lastId = 0;
   let chargedLooksNs = 0;
   let lagNs = 0;
+  /** Of times with a watch, and when the latest began: a watch that stops itself is there until it is noticed. */
+  let armedNs = 0;
+  let firstNs: bigint | null = null;
   let budgetPct = options.budgetPct;
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
 
@@ -128,6 +131,10 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     readTraps();
     for (const { watch, end, disarmedNs } of disarmed) {
       active.remove(watch);
+      if (active.held() === 0 && firstNs !== null) {
+        armedNs += Number(disarmedNs - firstNs);
+        firstNs = null;
+      }
       const result = finishWatch(watch, end, disarmedNs, machine.state(watch.spec.slot), machine.decode);
       if (!result.complete) {
         counts.incomplete += 1;
@@ -170,6 +177,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     lastId += 1;
     const deadlineNs = result.watch.beginNs + BigInt(Math.round(design.dwellLimitNs));
     if (choice.isBudgeted) keepPlace(design, deadlineNs);
+    firstNs ??= result.watch.beginNs;
     active.add({ id: lastId, spec, armed: result.watch, draw, design, deadlineNs, traps: [], end: null });
     return true;
   }
@@ -207,11 +215,13 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   function summary(): WatchSummary {
     const elapsed_ns = Number(machine.nowNs() - beginNs);
     const spent = budget.spentNs();
+    const openNs = firstNs === null ? 0 : Number(machine.nowNs() - firstNs);
     return {
       counts,
       calibration,
       agreement,
       cpus: cpus.length,
+      armed_share: elapsed_ns > 0 ? Math.min(1, (armedNs + openNs) / elapsed_ns) : 0,
       draw_lag_ns: counts.armings > 0 ? lagNs / counts.armings : 0,
       registers: registers.summary(),
       budget: {

@@ -103,6 +103,7 @@ test("a rate that was lowered is told with what it costs, one that was not is no
     foreign: 0,
     in_kernel: 0,
     other_mode: 0,
+    in_string: 0,
     rows: 0,
     located: 0,
     hot_bytes: 0,
