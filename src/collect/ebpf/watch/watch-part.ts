@@ -113,7 +113,7 @@ async function start({ registers, seed, byTurns, words }: WatchPartOptions, scen
     },
     warnings() {
       const { calibration, armed_share } = watch.summary();
-      const slowed = calibration.copies && strings ? copyWarning(strings(), calibration.copies, armed_share) : null;
+      const slowed = calibration.copies ? copyWarning(strings?.() ?? null, calibration.copies, armed_share) : null;
       return [registerWarning(watch.summary()), slowed].filter((warning) => warning !== null);
     },
     findings() {

@@ -38,4 +38,10 @@ describe("what watches cost by slowing down copies", () => {
     expect(copyWarning(ticks(30), SLOW, 0.9)).toContain("up to 13 times as slow");
     expect(copyWarning(ticks(500), { page: 1, large: 1.1 }, 1)).toBeNull();
   });
+
+  test("is said not to be known where there is no timer, as beside words that a person names", () => {
+    expect(copyWarning(null, SLOW, 0.9)).toContain("without the timer nobody knows how much of the time they took");
+    expect(copyWarning(null, SLOW, 0)).toBeNull();
+    expect(copyWarning(null, { page: 1, large: 1.1 }, 0.9)).toBeNull();
+  });
 });
