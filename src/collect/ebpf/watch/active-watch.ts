@@ -58,12 +58,19 @@ export function endOf(watch: ActiveWatch, state: SlotState, nowNs: bigint): Watc
   return null;
 }
 
+/** The last trap; the begin where there was none. */
+function lastTrapNs({ armed, traps }: ActiveWatch): bigint {
+  let last = armed.beginNs;
+  for (const { role, timeNs } of traps) if (role !== ROLE.pair_w && timeNs > last) last = timeNs;
+  return last;
+}
+
+/** Traps of what came to the place of bytes that were gone may have stopped it, too: then it looked until these went. */
+const stoppedBefore = (watch: ActiveWatch, { by, atNs }: WatchEnd): boolean =>
+  !GONE.has(by) || (atNs !== null && lastTrapNs(watch) <= atNs);
+
 function exposureEnd(watch: ActiveWatch, end: WatchEnd, disarmedNs: bigint): bigint {
-  if (end.by === "trap_limit") {
-    let last = watch.armed.beginNs;
-    for (const { role, timeNs } of watch.traps) if (role !== ROLE.pair_w && timeNs > last) last = timeNs;
-    return last;
-  }
+  if (end.by === "trap_limit") return lastTrapNs(watch);
   // A time from the kernel may lie before the exposure, and after the clock that was read to disarm.
   const lastNs = end.atNs !== null && end.atNs < disarmedNs ? end.atNs : disarmedNs;
   if (lastNs < watch.armed.beginNs) return watch.armed.beginNs;
@@ -85,7 +92,7 @@ export function finishWatch(
   }
   if (state.early >= WATCH.early_limit) return { complete: false, rows: watch.traps.length, why: "early_traps" };
   // The k-th trap may come while the watch is being ended for another reason: it ended the exposure all the same.
-  const stopped = reachedLimit(spec, state) && !GONE.has(end.by);
+  const stopped = reachedLimit(spec, state) && stoppedBefore(watch, end);
   const why: WatchEnd = stopped ? { by: "trap_limit", atNs: null } : end;
   const endNs = exposureEnd(watch, why, disarmedNs);
   const bytes = { pid: spec.pid, addr: spec.addr, sizeBytes: spec.sizeBytes, mode: spec.mode };
