@@ -102,7 +102,7 @@ export function sharesOf(cases: readonly TimedCase[], rest: "beyond" | "least" =
     if (weight > 0) sumUp(weight, places, out);
     else out.fill(Number.NaN);
   };
-  return { values: Float64Array.from(values), shares, tellers, resampled };
+  return { values: Float64Array.from(values), shares, tellers, single_values: effectiveSize(mass), resampled };
 }
 
 /** How many units that count alike would carry as much weight as those of the cases. */

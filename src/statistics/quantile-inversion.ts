@@ -24,6 +24,8 @@ export interface Shares {
   readonly shares: Float64Array;
   /** How many units that count alike would tell as much of the share up to each value. */
   readonly tellers: Float64Array;
+  /** How many values that count alike would have as much of the whole; absent where units have a stretch of values each. */
+  readonly single_values?: number;
   /**
    * Fills `out` with the shares of a resample, NaN where it has no weight.
    * @param places positions in `values`, ascending
@@ -44,6 +46,8 @@ const BAND_PRECISION = 1e-6;
 const FEWEST_TELLERS = 8;
 /** Runs of which fewer have an upper end, or none, than one in so many are not told apart from those that are fewer still. */
 const RAREST = 30;
+/** Variance of a share that no resample tells, in squares of what one value has. */
+const HALF_A_VALUE = 0.5;
 /** A variance of shares that is rounding. */
 const NO_SPREAD = 1e-18;
 /** A chance that is less is no less in numbers of this size. */
@@ -140,7 +144,10 @@ function sizeOf(curve: Shares, position: number, variance: number, carrying: num
   const share = curve.shares[position] ?? 0;
   const units = Math.min(carrying, curve.tellers[until] ?? 0);
   if (units < FEWEST_TELLERS) return null;
-  const effective = share < WHOLE && variance > 0 ? (share * (1 - share)) / variance : units;
+  const spread = share * (1 - share);
+  // Where all values of a stratum lie up to there resampling tells no spread: the next may not, as half a value more by Jeffreys' prior.
+  const most = Math.max(units, (spread * (curve.single_values ?? Number.POSITIVE_INFINITY) ** 2) / HALF_A_VALUE);
+  const effective = share < WHOLE && variance > 0 ? Math.min(most, spread / variance) : units;
   return Math.min(MOST_EFFECTIVE, effective * trust(units));
 }
 
