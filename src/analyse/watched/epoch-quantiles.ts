@@ -3,6 +3,7 @@ import { interval, isWithoutEnds } from "../../statistics/interval.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import type { AccessStream } from "../input/input.ts";
+import { isUnwritable } from "../input/write-rights.ts";
 import { type Figure, noWriteReason } from "../metrics/metric.ts";
 import { type KvNeedTimes, kvNeedFigures } from "../steps/kv-need-figures.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
@@ -58,6 +59,7 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const hidden = unknown > MOST_UNKNOWN;
   const qs = epochs.quantiles.map(([, q]) => q);
   const seen = written ? epochs.ofWatch(set, qs, first / (1 - first)) : NOTHING_SEEN;
+  const isNeverWritten = !written && (set.exposures.length > 0 || isUnwritable(group));
   const isEnough = seen.n >= FEWEST;
   const carried = isCarriedByFew(seen.carrying, epochs.fewestCarrying) ? fewCarry(seen.carrying) : tooFewOfUnnamed(set);
   const tooFew = isEnough ? (missedPasses(set) ?? carried) : null;
@@ -81,7 +83,7 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
       fewest_for_hi: fewest,
       method: epochs.watchMethod,
       ...(why === null ? {} : { why }),
-      ...(written || set.exposures.length === 0 ? {} : { not_identifiable: true, why: noWriteReason(group) }),
+      ...(isNeverWritten ? { not_identifiable: true, why: noWriteReason(group) } : {}),
     };
   });
 }
