@@ -19,9 +19,9 @@ export const isSlower = ({ large }: CopySlowdown): boolean => large >= LEAST_SLO
 
 const PAGE_BYTES = 4096;
 const LARGE_BYTES = 65_536;
-const COPIES = 16;
+const COPIES = 4;
 /** Of each the quickest counts: others were interrupted. */
-const BLOCKS = 8;
+const BLOCKS = 5;
 
 /** The quickest copy, ns. */
 function copyNs(code: MachineCode, bytes: number): number {
@@ -35,7 +35,7 @@ function copyNs(code: MachineCode, bytes: number): number {
 }
 
 /**
- * Times copies of our own with and without a register, in some 10 ms.
+ * Times copies of our own with and without a register, in some ms.
  * @param arm puts a watch that nothing touches into a register of every CPU, and gives what takes it out
  */
 export function copySlowdown(code: MachineCode, arm: () => { disarm(): unknown }): CopySlowdown {
