@@ -29,13 +29,17 @@ function isOfTensors({ span, regions: { all, rows } }: WatchSet): boolean {
  * of those that were drawn tells of it. What counts each byte once, as the working set does, needs no such rule.
  */
 export function tooFewWatches(set: WatchSet): string | null {
-  const { weights, exposures } = set;
   // Bytes that more tensors use are drawn more often, so that draws that stand for unlike bytes are no lack.
-  const size = isOfTensors(set) ? exposures.length : effectiveSize(weights.bytes);
+  return isOfTensors(set) ? tooFew(set.exposures.length) : tooFewAlike(set);
+}
+
+/** The same of what needs no more than the steps and tensors of an engine, where they are known. */
+export const tooFewOfUnnamed = (set: WatchSet): string | null => (isOfTensors(set) ? null : tooFewAlike(set));
+
+const tooFewAlike = ({ weights }: WatchSet): string | null => tooFew(effectiveSize(weights.bytes));
+
+function tooFew(size: number): string | null {
   const share = clopperPearson(0, size, CI_LEVEL).hi ?? 1;
   if (share <= MOST_UNDRAWN_BYTES) return null;
   return `by as few as ${Math.round(size)} watches up to ${(100 * share).toPrecision(2)} % of the bytes may be busier ones of which none was drawn`;
 }
-
-/** The same of what needs no more than the steps and tensors of an engine, where they are known. */
-export const tooFewOfUnnamed = (set: WatchSet): string | null => (isOfTensors(set) ? null : tooFewWatches(set));
