@@ -23,7 +23,6 @@ const SPIN_AT = 64;
 /** copy(to, from, bytes): rep movsb. */
 const COPY = [0x48, 0x89, 0xd1, 0xf3, 0xa4, 0xc3];
 const COPY_AT = 128;
-const MOST_COPIED = 65_536;
 
 /** A thread that counts as fast as it can; disposing it ends and joins it. */
 export interface Spinner extends Disposable {
@@ -37,8 +36,8 @@ export interface MachineCode extends Disposable {
   readonly wordAddr: bigint;
   /** Adds 1 to the word `n` times on this thread. */
   touch(n: number): void;
-  /** Copies so many bytes of our own on this thread, 64 KiB at most, by a string instruction. */
-  copy(bytes: number): void;
+  /** Copies all bytes of one over as many of another on this thread, by a string instruction. */
+  copy(target: Uint8Array, source: Uint8Array): void;
   /** Starts a counting thread on one CPU; one at a time. @throws MrmTraceError environment */
   spin(cpu: number): Spinner;
 }
@@ -85,14 +84,13 @@ export function openMachineCode(): MachineCode {
     args: [FFIType.ptr, FFIType.ptr, FFIType.u64],
     returns: FFIType.void,
   });
-  const [copied, copies] = [stableBytes(MOST_COPIED), stableBytes(MOST_COPIED)];
   const wordAt = code + CODE_BYTES;
   const spinAt = wordAt + 128;
   const words = new Int32Array(toArrayBuffer(spinAt as Pointer, 0, 64));
   return {
     wordAddr: BigInt(wordAt),
     touch: (n) => void touch(wordAt, n),
-    copy: (length) => void copy(copies, copied, Math.min(length, MOST_COPIED)),
+    copy: (target, source) => void copy(target, source, Math.min(target.length, source.length)),
     spin(cpu) {
       words.fill(0);
       const thread = stableBytes(8);

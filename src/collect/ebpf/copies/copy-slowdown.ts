@@ -2,6 +2,7 @@
  * How much longer string instructions take while a register watches: memcpy, memset, and the kernel's copies and clearing of pages are made of
  * them, and some processors run them byte by byte as soon as any data breakpoint is on, wherever it lies and whoever runs.
  */
+import { stableBytes } from "../../../kernel/foreign-memory.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
 import type { MachineCode } from "../../../kernel/machine-code.ts";
 
@@ -25,10 +26,11 @@ const BLOCKS = 5;
 
 /** The quickest copy, ns. */
 function copyNs(code: MachineCode, bytes: number): number {
+  const [target, source] = [stableBytes(bytes), stableBytes(bytes)];
   let least = Number.POSITIVE_INFINITY;
   for (let block = 0; block < BLOCKS; block++) {
     const begin = monotonicNs();
-    for (let i = 0; i < COPIES; i++) code.copy(bytes);
+    for (let i = 0; i < COPIES; i++) code.copy(target, source);
     least = Math.min(least, Number(monotonicNs() - begin) / COPIES);
   }
   return least;
