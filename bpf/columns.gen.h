@@ -447,7 +447,8 @@ struct engine_capture {
 	__u16 skip[4];
 	__u16 tensor_strides;
 	__u16 tensor_name;
-	__u16 pad[2];
+	__u16 batch_logits;
+	__u16 pad;
 };
 _Static_assert(sizeof(struct engine_capture) == 144, "engine_capture size");
 _Static_assert(__builtin_offsetof(struct engine_capture, room) == 0, "engine_capture.room");
@@ -499,17 +500,20 @@ _Static_assert(__builtin_offsetof(struct engine_capture, follow) == 104, "engine
 _Static_assert(__builtin_offsetof(struct engine_capture, skip) == 128, "engine_capture.skip");
 _Static_assert(__builtin_offsetof(struct engine_capture, tensor_strides) == 136, "engine_capture.tensor_strides");
 _Static_assert(__builtin_offsetof(struct engine_capture, tensor_name) == 138, "engine_capture.tensor_name");
-_Static_assert(__builtin_offsetof(struct engine_capture, pad) == 140, "engine_capture.pad");
+_Static_assert(__builtin_offsetof(struct engine_capture, batch_logits) == 140, "engine_capture.batch_logits");
+_Static_assert(__builtin_offsetof(struct engine_capture, pad) == 142, "engine_capture.pad");
 
 struct engine_batch {
 	__s32 n_tokens;
-	__u32 has_positions;
+	__u16 has_positions;
+	__u16 has_logits;
 	__u32 runs;
 	__u32 tokens_held;
 };
 _Static_assert(sizeof(struct engine_batch) == 16, "engine_batch size");
 _Static_assert(__builtin_offsetof(struct engine_batch, n_tokens) == 0, "engine_batch.n_tokens");
 _Static_assert(__builtin_offsetof(struct engine_batch, has_positions) == 4, "engine_batch.has_positions");
+_Static_assert(__builtin_offsetof(struct engine_batch, has_logits) == 6, "engine_batch.has_logits");
 _Static_assert(__builtin_offsetof(struct engine_batch, runs) == 8, "engine_batch.runs");
 _Static_assert(__builtin_offsetof(struct engine_batch, tokens_held) == 12, "engine_batch.tokens_held");
 
@@ -517,7 +521,8 @@ struct engine_batch_run {
 	__s32 position;
 	__u32 tokens;
 	__s32 sequence;
-	__u32 sequences;
+	__u16 sequences;
+	__u16 asking;
 	__u64 sequence_mask;
 };
 _Static_assert(sizeof(struct engine_batch_run) == 24, "engine_batch_run size");
@@ -525,6 +530,7 @@ _Static_assert(__builtin_offsetof(struct engine_batch_run, position) == 0, "engi
 _Static_assert(__builtin_offsetof(struct engine_batch_run, tokens) == 4, "engine_batch_run.tokens");
 _Static_assert(__builtin_offsetof(struct engine_batch_run, sequence) == 8, "engine_batch_run.sequence");
 _Static_assert(__builtin_offsetof(struct engine_batch_run, sequences) == 12, "engine_batch_run.sequences");
+_Static_assert(__builtin_offsetof(struct engine_batch_run, asking) == 14, "engine_batch_run.asking");
 _Static_assert(__builtin_offsetof(struct engine_batch_run, sequence_mask) == 16, "engine_batch_run.sequence_mask");
 
 struct engine_indexes {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A batch that a function is given by value: its arrays of positions and sequences as runs. */
+/* A batch that a function is given by value: its arrays of positions, sequences and of what asks for logits as runs. */
 #ifndef MRM_ENGINE_BATCH_H
 #define MRM_ENGINE_BATCH_H
 
@@ -12,6 +12,8 @@ struct walk {
 	__u64 position;
 	__u64 sequence_count;
 	__u64 sequences;
+	/* Of flags of a byte; 0 where there are none, or one could not be read. */
+	__u64 logits;
 	struct engine_batch_run *runs;
 	struct engine_batch_run last;
 	__u32 n_runs;
@@ -30,6 +32,7 @@ static __always_inline int read_token(const struct walk *w, __u32 index, struct 
 	token->tokens = 1;
 	token->sequence = 0;
 	token->sequences = 1;
+	token->asking = 0;
 	token->sequence_mask = 1;
 	if (w->position && bpf_probe_read_user(&token->position, sizeof(token->position), (void *)(w->position + index * 4ull)))
 		return 1;
@@ -45,7 +48,7 @@ static __always_inline int read_token(const struct walk *w, __u32 index, struct 
 	if (bpf_probe_read_user(&n, sizeof(n), (void *)(w->sequence_count + index * 4ull)) ||
 	    bpf_probe_read_user(&list, sizeof(list), (void *)(w->sequences + index * 8ull)) || n < 1)
 		return 1;
-	token->sequences = n;
+	token->sequences = n < 0xffff ? n : 0xffff;
 	token->sequence_mask = 0;
 	for (int i = 0; i < MAX_TOKEN_SEQUENCES && i < n; i++) {
 		if (bpf_probe_read_user(&sequence, sizeof(sequence), (void *)(list + i * 4ull)))
@@ -62,15 +65,22 @@ static __always_inline long take_token(struct walk *w, __u32 index, const __u32 
 {
 	struct engine_batch_run *last = &w->last, token;
 	__u32 run = w->n_runs;
+	__u8 asks = 0;
 
 	if (read_token(w, index, &token))
 		return 1;
+	if (w->logits && bpf_probe_read_user(&asks, sizeof(asks), (void *)(w->logits + index)))
+		w->logits = 0;
+	if (asks)
+		token.asking = 1;
 	if (run && token.sequence == last->sequence && token.sequences == last->sequences &&
 	    token.sequence_mask == last->sequence_mask &&
 	    (!w->position || token.position == last->position + (__s32)last->tokens)) {
 		run--;
 		token.position = last->position;
 		token.tokens = last->tokens + 1;
+		if (asks)
+			token.asking = last->asking < 0xffff ? last->asking + 1 : 0xffff;
 	}
 	if (run >= most)
 		return 1;
@@ -108,6 +118,7 @@ static __always_inline int record_runs(struct hit *hit, struct walk *w, __s32 n,
 		bpf_loop(n < MAX_BATCH_TOKENS ? n : MAX_BATCH_TOKENS, walk_many, w, 0);
 	batch->n_tokens = n;
 	batch->has_positions = w->position != 0;
+	batch->has_logits = w->logits != 0;
 	batch->runs = w->n_runs;
 	batch->tokens_held = w->tokens_held;
 	close_record(r);
@@ -124,7 +135,8 @@ static __always_inline int record_batch(struct hit *hit, const struct engine_cap
 		     bpf_probe_read_user(&w.position, sizeof(w.position), from + plan->batch_positions) ||
 		     bpf_probe_read_user(&w.sequence_count, sizeof(w.sequence_count),
 					 from + plan->batch_sequence_counts) ||
-		     bpf_probe_read_user(&w.sequences, sizeof(w.sequences), from + plan->batch_sequences);
+		     bpf_probe_read_user(&w.sequences, sizeof(w.sequences), from + plan->batch_sequences) ||
+		     (!w.is_flat && bpf_probe_read_user(&w.logits, sizeof(w.logits), from + plan->batch_logits));
 
 	if (n <= ENGINE_FEW_RUNS)
 		return record_runs(hit, &w, n, failed, ENGINE_FEW_RUNS);

@@ -5,9 +5,9 @@
  * says what to copy from where, and above 32 bits says where in the function
  * the probe is. Structures are copied raw; where their fields
  * are is known to the reader only. The exceptions are a batch that is passed
- * by value, whose arrays of positions and sequences become runs here, what an
- * operand of a graph's node or a tensor of numbers holds, and the blocks of a
- * step's requests.
+ * by value, whose arrays of positions, sequences and flags become runs here,
+ * what an operand of a graph's node or a tensor of numbers holds, and the
+ * blocks of a step's requests.
  *
  * uprobe programs are preemptible: they write to a ring buffer, never to a
  * staging block.

@@ -1,13 +1,19 @@
 /** Tokens that a batch decodes for some sequences beside the prompts of others, as servers batch them. */
-import { detailOf } from "../schema/step-detail.ts";
+import { detailOf, promptSequences } from "../schema/step-detail.ts";
 
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
 
-/** True of a run of rows of one sequence, or of several that share it, that is one token behind others of it. */
-function isDecoded(row: unknown): boolean {
+/** True of a run of rows of one sequence, or of several that share it, that is one token behind others of it, and not of its prompt. */
+function isDecoded(row: unknown, prompts: readonly unknown[]): boolean {
   if (!Array.isArray(row)) return false;
-  const [, position, tokens] = row;
-  return isWhole(position) && position > 0 && tokens === 1;
+  const [named, position, tokens] = row;
+  return isWhole(position) && position > 0 && tokens === 1 && !isOfPrompt(named, prompts);
+}
+
+/** True where a run of one token is of sequences whose one token is of their prompt. @param named a sequence, or a list of them */
+export function isOfPrompt(named: unknown, prompts: readonly unknown[]): boolean {
+  const [first]: unknown[] = Array.isArray(named) ? named : [named];
+  return prompts.includes(first);
 }
 
 /**
@@ -16,5 +22,6 @@ function isDecoded(row: unknown): boolean {
  */
 export function decodedBeside(detail: string | null): number {
   const { kv_rows } = detailOf({ detail });
-  return Array.isArray(kv_rows) ? kv_rows.filter(isDecoded).length : 0;
+  const prompts = promptSequences({ detail });
+  return Array.isArray(kv_rows) ? kv_rows.filter((row) => isDecoded(row, prompts)).length : 0;
 }

@@ -1,5 +1,6 @@
 /** How long the first prompt of a run took: one that is longer than a batch comes in several. */
-import { detailOf } from "../schema/step-detail.ts";
+import { detailOf, promptSequences } from "../schema/step-detail.ts";
+import { isOfPrompt } from "./decoded-beside.ts";
 
 /** A call that decodes or encodes, and that came to its end. */
 export interface CalledBatch {
@@ -26,7 +27,7 @@ export interface FirstPrompt {
   /**
    * From the begin of its first batch to the end of its last, where the engine tells whose tokens a batch has, else of its first; null before any.
    * Where a context was there before, what goes on where nothing was seen of its sequence may have begun unseen, and is passed over.
-   * A last token that has a batch for itself is not told from an answer.
+   * A last token that has a batch for itself is not told from an answer, unless the engine tells it.
    */
   readonly took_ns: number | null;
 }
@@ -37,6 +38,8 @@ interface Run {
   readonly sequence: string;
   readonly position: number;
   readonly tokens: number;
+  /** More than one token, or one that is known to be of a prompt. */
+  readonly isPrompt: boolean;
 }
 
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
@@ -47,15 +50,20 @@ const placeOf = (pid: number, context: string): string => `${pid} ${context}`;
 function runsOf({ pid, n_tokens, n_sequences, position_first, sequence_id, detail }: CalledBatch): Run[] {
   const { kv_rows, context } = detailOf({ detail });
   const place = placeOf(pid, String(context));
+  const prompts = promptSequences({ detail });
+  const isPrompt = (named: unknown, tokens: number): boolean => tokens > 1 || isOfPrompt(named, prompts);
   const sequenceOf = (named: unknown): string => `${place} ${JSON.stringify(named)}`;
   if (Array.isArray(kv_rows)) {
     return kv_rows.flatMap((row: unknown) => {
       const [named, position, tokens] = Array.isArray(row) ? row : [];
-      return isWhole(position) && isWhole(tokens) ? [{ place, sequence: sequenceOf(named), position, tokens }] : [];
+      if (!isWhole(position) || !isWhole(tokens)) return [];
+      return [{ place, sequence: sequenceOf(named), position, tokens, isPrompt: isPrompt(named, tokens) }];
     });
   }
   if (n_sequences > 1 || position_first === null) return [];
-  return [{ place, sequence: sequenceOf(sequence_id ?? 0), position: position_first, tokens: n_tokens }];
+  const named = sequence_id ?? 0;
+  const run = { place, sequence: sequenceOf(named), position: position_first, tokens: n_tokens };
+  return [{ ...run, isPrompt: isPrompt(named, n_tokens) }];
 }
 
 export function createFirstPrompt(): FirstPrompt {
@@ -67,11 +75,11 @@ export function createFirstPrompt(): FirstPrompt {
   /** Of each sequence of which something was seen: where a prompt that began unseen would go on, or -1 where it came to its end. */
   const unseen = new Map<string, number>();
   /** Whether a run begins a prompt; notes what may have begun before. */
-  const begins = ({ place, sequence, position, tokens }: Run): boolean => {
+  const begins = ({ place, sequence, position, tokens, isPrompt }: Run): boolean => {
     const goesOn = unseen.get(sequence);
     const isBegin = position === 0 || made.has(place) || (goesOn !== undefined && goesOn !== position);
-    if (tokens > 1 && isBegin) return true;
-    unseen.set(sequence, tokens > 1 ? position + tokens : -1);
+    if (isPrompt && isBegin) return true;
+    unseen.set(sequence, isPrompt ? position + tokens : -1);
     return false;
   };
   return {
@@ -93,10 +101,10 @@ export function createFirstPrompt(): FirstPrompt {
       }
       if (batch.pid !== first.pid) return;
       if (runs.length === 0) ended_ns = Number(first.end_ns - first.begin_ns);
-      for (const { sequence, position, tokens } of runs) {
+      for (const { sequence, position, tokens, isPrompt } of runs) {
         const part = parts.get(sequence);
         if (part === undefined) continue;
-        if (tokens > 1 && position === part.position) {
+        if (isPrompt && position === part.position) {
           part.position += tokens;
           part.took_ns = Number(batch.end_ns - first.begin_ns);
         } else ended_ns = Math.min(ended_ns ?? part.took_ns, part.took_ns);

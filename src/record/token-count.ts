@@ -1,6 +1,7 @@
 /** Tokens of a run, counted from the engine's steps as they pass. */
 import { type Batch, type ColumnData, isStringColumn } from "../columnar/batch.ts";
 import { bigintAt, numberAt, textAt } from "../columnar/cell.ts";
+import { promptSequences } from "../schema/step-detail.ts";
 import { decodedBeside } from "./decoded-beside.ts";
 import { createFirstPrompt } from "./first-prompt.ts";
 
@@ -131,8 +132,8 @@ export function createTokenCount(): TokenCount {
         const [began, ended] = [BigInt(timestamp_ns.data[row] ?? 0), BigInt(end_ns.data[row] ?? 0)];
         const sequences = sequencesAt(n_sequences, row);
         const detail = textAt(batch.columns.detail, row);
-        // One token of each of several sequences is a decode step too.
-        const has_prompt = encodes || tokens > sequences;
+        // One token of each of several sequences is a decode step too, where none of them is known to be of a prompt.
+        const has_prompt = encodes || tokens > sequences || promptSequences({ detail }).length > 0;
         const decodes = !has_prompt || encodes ? 0 : Math.min(tokens - 1, decodedBeside(detail));
         const isShort = has_prompt && !encodes && tokens <= TRIAL_TOKENS;
         const isFirst = first.took_ns === null;

@@ -212,13 +212,17 @@ export const RECORDS = {
     /** Of a tensor: its bytes from one element to the next, by dimension (u64), and its name. */
     ["tensor_strides", "u16"],
     ["tensor_name", "u16"],
-    ["pad", "u16", 2],
+    /** The array of flags (i8) by which tokens of a batch ask for logits; left out where the batch is flat. */
+    ["batch_logits", "u16"],
+    ["pad", "u16"],
   ],
   /** A batch; its runs follow. */
   engine_batch: [
     ["n_tokens", "i32"],
     /** 0 where the batch leaves the positions to the engine. */
-    ["has_positions", "u32"],
+    ["has_positions", "u16"],
+    /** 0 where it does not say which tokens ask for logits, or that could not be read. */
+    ["has_logits", "u16"],
     ["runs", "u32"],
     /** The first tokens of the batch, which the runs hold; the rest was too much, or could not be read. */
     ["tokens_held", "u32"],
@@ -228,9 +232,11 @@ export const RECORDS = {
     /** Of the first of them. */
     ["position", "i32"],
     ["tokens", "u32"],
-    /** The first of their sequences, how many they are, and which of 0 to 63 are among the first of them. */
+    /** The first of their sequences, how many they are (65535 for more), and which of 0 to 63 are among the first of them. */
     ["sequence", "i32"],
-    ["sequences", "u32"],
+    ["sequences", "u16"],
+    /** How many of them, the last ones, ask for logits: 65535 for more. */
+    ["asking", "u16"],
     ["sequence_mask", "u64"],
   ],
   /** What the operand of the first node of an operation holds that writes data that stays, or a tensor of numbers; the runs follow. */

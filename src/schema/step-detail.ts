@@ -11,3 +11,13 @@ export function detailOf({ detail }: { readonly detail: string | null }): Readon
     return {};
   }
 }
+
+const PROMPT_SEQUENCES = "prompt_sequences";
+
+/** Sequences of which a batch has one token, which is of their prompt, as its engine tells; none where it does not. */
+export function promptSequences(step: { readonly detail: string | null }): readonly unknown[] {
+  // Most steps tell of none, and there are many.
+  if (!step.detail?.includes(PROMPT_SEQUENCES)) return [];
+  const sequences = detailOf(step)[PROMPT_SEQUENCES];
+  return Array.isArray(sequences) ? sequences : [];
+}

@@ -6,6 +6,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "kv_rows",
   "kv_cells",
   "kv_row_cells",
+  "prompt_sequences",
   "kv_caches",
   "moved_cache",
   "moved_sequences",

@@ -17,6 +17,8 @@ export function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) 
   if (runs === null || n_tokens === 0) return { columns: {}, detail: {} };
   const sequences = sequencesIn(runs);
   const [run] = runs;
+  const prompts = runs.flatMap(({ sequences: ids, isPrompt }) => (isPrompt ? ids : []));
+  const alone = prompts.length === 0 ? {} : { prompt_sequences: prompts };
   const isOne = sequences.size === 1;
   const columns = {
     n_sequences: sequences.size,
@@ -24,13 +26,13 @@ export function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) 
     sequence_id: isOne ? (run?.sequences[0] ?? null) : null,
   };
   // One run of one sequence is what the columns say.
-  if (isOne && runs.length === 1) return { columns, detail: {} };
+  if (isOne && runs.length === 1) return { columns, detail: alone };
   const kv_rows = runs.map(({ sequences: ids, position, tokens }) => [
     ids.length === 1 ? ids[0] : ids,
     position,
     tokens,
   ]);
-  return { columns, detail: { kv_rows } };
+  return { columns, detail: { kv_rows, ...alone } };
 }
 
 /** The same of tokens that are encoded: no rows are kept of them, and they stand at no position behind others. */

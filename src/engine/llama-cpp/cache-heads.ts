@@ -7,6 +7,8 @@ import { ENGINE_NAME } from "./probes.ts";
 /** A run whose positions are known. */
 export interface PlacedRun extends BatchRun {
   readonly position: number;
+  /** It is one token that is of the prompt of its sequences: nobody asked for logits by which it could have been sampled. */
+  readonly isPrompt?: true;
 }
 
 /** Positions of one sequence that an operation is about; a negative end is the sequence's. */
@@ -20,6 +22,8 @@ export interface Stretch {
 interface Head {
   /** Position of the next token, by sequence. */
   readonly next: Map<number, number>;
+  /** Position from which on the last batch of a sequence asked for logits, NONE where it did not; missing where that is not known. */
+  readonly asking: Map<number, number>;
   /** What the other sequences hold: nothing, where the cache was seen to be made or cleared, else what nobody saw. */
   others: "nothing" | "unseen";
   /** Those of the others of which the opposite holds. */
@@ -52,6 +56,8 @@ export interface CacheHeads {
 }
 
 const PERIODS = 32;
+/** Behind every position: no token is behind it. */
+const NONE = Number.POSITIVE_INFINITY;
 
 /** The sequences of some runs. */
 export function sequencesIn(runs: readonly BatchRun[]): Set<number> {
@@ -63,12 +69,14 @@ export function cacheHeads(): CacheHeads {
   const heads = new Map<bigint, Head>();
   /** Contexts that were seen to be made; one of which nothing else is seen has no head. */
   const made = new Set<bigint>();
+  /** The flags of batches are believed once one of them is set: a program or a build may not use them. */
+  let asks = false;
 
   function headOf(context: bigint): Head {
     let head = heads.get(context);
     if (!head) {
       const others = made.has(context) ? "nothing" : "unseen";
-      head = { next: new Map(), others, exceptions: new Set(), isLinear: true, begins: [] };
+      head = { next: new Map(), asking: new Map(), others, exceptions: new Set(), isLinear: true, begins: [] };
       heads.set(context, head);
     }
     return head;
@@ -78,11 +86,13 @@ export function cacheHeads(): CacheHeads {
   function say(head: Head, sequence: number, holds: Head["others"]): void {
     if (sequence < 0) {
       head.next.clear();
+      head.asking.clear();
       head.exceptions.clear();
       head.others = holds;
       return;
     }
     head.next.delete(sequence);
+    head.asking.delete(sequence);
     if (head.others === holds) head.exceptions.delete(sequence);
     else head.exceptions.add(sequence);
   }
@@ -91,6 +101,20 @@ export function cacheHeads(): CacheHeads {
   function nextOf({ next, others, exceptions }: Head, sequence: number): number | null {
     const isEmpty = (others === "nothing") !== exceptions.has(sequence);
     return next.get(sequence) ?? (isEmpty ? 0 : null);
+  }
+
+  /** True where it is known that no logits were asked for in front of a position, of which a token there would be sampled. */
+  function isUnasked(head: Head, sequence: number, position: number): boolean {
+    if (position === 0) return true;
+    const next = nextOf(head, sequence);
+    const asking = head.next.has(sequence) ? head.asking.get(sequence) : NONE;
+    // Behind what its sequence holds it comes where a batch was not seen.
+    return asking !== undefined && next !== null && position <= Math.min(asking, next);
+  }
+
+  /** True for one token of a prompt. Of several contexts one may be handed what another samples, as that of a draft. */
+  function isPrompt(head: Head, { sequences, position, tokens }: PlacedRun): boolean {
+    return asks && heads.size === 1 && tokens === 1 && sequences.every((id) => isUnasked(head, id, position));
   }
 
   function named({ next }: Head, sequence: number): number[] {
@@ -106,6 +130,7 @@ export function cacheHeads(): CacheHeads {
     place(context, runs) {
       const head = headOf(context);
       const next = new Map(head.next);
+      asks ||= runs.some(({ asking }) => (asking ?? 0) > 0);
       const placed: PlacedRun[] = [];
       for (const run of runs) {
         let { position } = run;
@@ -115,7 +140,8 @@ export function cacheHeads(): CacheHeads {
           position = Math.max(0, ...ends);
         }
         for (const sequence of run.sequences) next.set(sequence, position + run.tokens);
-        placed.push({ ...run, position });
+        const whole = { ...run, position };
+        placed.push(isPrompt(head, whole) ? { ...whole, isPrompt: true } : whole);
       }
       return placed;
     },
@@ -123,12 +149,18 @@ export function cacheHeads(): CacheHeads {
       const head = headOf(context);
       if (runs === null) {
         head.isLinear = false;
+        head.asking.clear();
         return;
       }
       let tokens = 0;
       for (const run of runs) {
         tokens += run.tokens;
-        for (const sequence of run.sequences) head.next.set(sequence, run.position + run.tokens);
+        const end = run.position + run.tokens;
+        for (const sequence of run.sequences) {
+          head.next.set(sequence, end);
+          if (run.asking === null) head.asking.delete(sequence);
+          else head.asking.set(sequence, run.asking > 0 ? end - run.asking : NONE);
+        }
       }
       if (head.next.size > 1 || !head.next.has(0)) head.isLinear = false;
       if (tokens !== sequencesIn(runs).size) return;
@@ -149,6 +181,9 @@ export function cacheHeads(): CacheHeads {
       for (const id of named(head, sequence)) {
         const next = head.next.get(id);
         if (next === undefined || from >= next) continue;
+        const asking = head.asking.get(id) ?? NONE;
+        if (asking >= from && asking < next && (end < 0 || asking < end))
+          head.asking.set(id, end >= 0 && end < next ? end : NONE);
         if (end >= 0 && end < next) head.isLinear = false;
         else if (from <= 0) say(head, id, "nothing");
         else head.next.set(id, from);
@@ -159,14 +194,23 @@ export function cacheHeads(): CacheHeads {
       head.isLinear = false;
       const next = nextOf(head, from);
       if (next === null) say(head, sequence, "unseen");
-      else head.next.set(sequence, next);
+      else {
+        const asking = head.next.has(from) ? head.asking.get(from) : NONE;
+        head.next.set(sequence, next);
+        if (asking === undefined) head.asking.delete(sequence);
+        else head.asking.set(sequence, asking);
+      }
     },
     keep(context, sequence) {
       const head = headOf(context);
       const next = nextOf(head, sequence);
+      const asking = head.asking.get(sequence);
       say(head, -1, "nothing");
       if (next === null) say(head, sequence, "unseen");
-      else if (next > 0) head.next.set(sequence, next);
+      else if (next > 0) {
+        head.next.set(sequence, next);
+        if (asking !== undefined) head.asking.set(sequence, asking);
+      }
     },
     shift(context, { sequence, from, to: end }, positions) {
       const head = headOf(context);
@@ -175,6 +219,8 @@ export function cacheHeads(): CacheHeads {
         const next = head.next.get(id);
         if (next === undefined || from >= next || (end >= 0 && end < next)) continue;
         head.next.set(id, Math.max(0, next + positions));
+        const asking = head.asking.get(id);
+        if (asking !== undefined && asking >= from) head.asking.set(id, asking + positions);
       }
     },
     forget(context, sequence) {

@@ -149,6 +149,7 @@ function batchOffsets(definitions: Definitions): BatchOffsets {
     positions: offset("pos", 8),
     sequenceCounts: offset("n_seq_id", 8),
     sequences: offset("seq_id", 8),
+    logits: offset("logits", 8),
   };
 }
 

@@ -12,6 +12,8 @@ export interface BatchRun {
   /** Of the first of them; null where the batch leaves the positions to the engine. */
   readonly position: number | null;
   readonly tokens: number;
+  /** How many of them, the last ones, ask for logits; null where that is not known. */
+  readonly asking: number | null;
 }
 
 export interface DecodedBatch {
@@ -37,7 +39,8 @@ function runsOf(payload: DataView, n_tokens: number): BatchRun[] | null {
   const count = payload.getUint32(HEAD.offsets.runs, true);
   if (payload.getUint32(HEAD.offsets.tokens_held, true) !== n_tokens) return null;
   if (HEAD.bytes + count * RUN.bytes > payload.byteLength) return null;
-  const hasPositions = payload.getUint32(HEAD.offsets.has_positions, true) !== 0;
+  const hasPositions = payload.getUint16(HEAD.offsets.has_positions, true) !== 0;
+  const hasLogits = payload.getUint16(HEAD.offsets.has_logits, true) !== 0;
   const runs: BatchRun[] = [];
   let held = 0;
   for (let i = 0; i < count; i++) {
@@ -47,11 +50,15 @@ function runsOf(payload: DataView, n_tokens: number): BatchRun[] | null {
     const tokens = payload.getUint32(start + offsets.tokens, true);
     const first = payload.getInt32(start + offsets.sequence, true);
     const mask = payload.getBigUint64(start + offsets.sequence_mask, true);
-    const ids = sequencesOf(payload.getUint32(start + offsets.sequences, true), first, mask);
-    if (ids === null || tokens === 0) return null;
+    const asking = payload.getUint16(start + offsets.asking, true);
+    const ids = sequencesOf(payload.getUint16(start + offsets.sequences, true), first, mask);
+    if (ids === null || tokens === 0 || asking > tokens) return null;
     if (hasPositions && (position < 0 || position + tokens > POSITION_LIMIT)) return null;
     held += tokens;
-    runs.push({ sequences: ids, position: hasPositions ? position : null, tokens });
+    runs.push({
+      ...{ sequences: ids, position: hasPositions ? position : null, tokens },
+      asking: hasLogits ? asking : null,
+    });
   }
   return held === n_tokens ? runs : null;
 }

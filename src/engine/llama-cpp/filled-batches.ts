@@ -8,6 +8,8 @@ export interface FilledBatches {
   share(batch: bigint, index: number, sequence: number): void;
   /** The token at `index` stands at a position; null where that could not be read. */
   place(batch: bigint, index: number, position: number | null): void;
+  /** The token at `index` asks for logits, or does no more. */
+  ask(batch: bigint, index: number, asks: boolean): void;
   /** It was made or emptied, or is gone. */
   empty(batch: bigint): void;
   /** All that was put in since it was empty; null where a sequence or a position is not known. */
@@ -17,6 +19,7 @@ export interface FilledBatches {
 interface Token {
   readonly sequences: number[];
   position: number | null;
+  asks: boolean;
 }
 
 /** Batches and tokens that are kept; a server has a batch for each context. */
@@ -44,7 +47,7 @@ export function filledBatches(): FilledBatches {
         tokens = [];
         batches.set(batch, tokens);
       }
-      if (tokens.length < TOKENS) tokens.push({ sequences: [sequence], position: null });
+      if (tokens.length < TOKENS) tokens.push({ sequences: [sequence], position: null, asks: false });
     },
     share(batch, index, sequence) {
       const sequences = tokenAt(batch, index)?.sequences;
@@ -54,17 +57,22 @@ export function filledBatches(): FilledBatches {
       const token = tokenAt(batch, index);
       if (token !== undefined) token.position = position;
     },
+    ask(batch, index, asks) {
+      const token = tokenAt(batch, index);
+      if (token !== undefined) token.asks = asks;
+    },
     empty: (batch) => void batches.delete(batch),
     runsOf(batch) {
       const tokens = batches.get(batch) ?? [];
-      const runs: { sequences: readonly number[]; position: number; tokens: number }[] = [];
-      for (const { sequences, position } of tokens) {
+      const runs: { sequences: readonly number[]; position: number; tokens: number; asking: number }[] = [];
+      for (const { sequences, position, asks } of tokens) {
         if (position === null || position < 0 || sequences.some((id) => id < 0)) return null;
         const ids = sequences.length === 1 ? sequences : sequences.toSorted((one, other) => one - other);
         const last = runs.at(-1);
         if (last !== undefined && last.position + last.tokens === position && isSame(last.sequences, ids)) {
           last.tokens += 1;
-        } else runs.push({ sequences: [...ids], position, tokens: 1 });
+          last.asking = asks ? last.asking + 1 : 0;
+        } else runs.push({ sequences: [...ids], position, tokens: 1, asking: asks ? 1 : 0 });
       }
       return runs.length === 0 ? null : runs;
     },

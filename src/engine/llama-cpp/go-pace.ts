@@ -3,6 +3,7 @@
  * to where the next token begins to be drawn from its logits. With llama.cpp's runner a step begins with the call that decodes, with its own engine
  * where the token before was drawn. The first token of an answer is none of them.
  */
+import { promptSequences } from "../../schema/step-detail.ts";
 import type { EngineRow, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { PROBE } from "./probes.ts";
@@ -38,8 +39,8 @@ export function goPace(tell: (drawn: Drawn, paced: Paced) => void): GoPace {
     // Tokens of several sequences are drawn one behind the other, and Go begins a function anew where its stack was too small.
     if (from === null) return "duplicate";
     if (wasFirst || step === null || step.timestamp_ns < from || step.n_tokens === null) return "under_way";
-    // More than one token of a sequence is a prompt.
-    if (step.n_tokens > (step.n_sequences ?? 1)) return "under_way";
+    // More than one token of a sequence is a prompt, and so may one be.
+    if (step.n_tokens > (step.n_sequences ?? 1) || promptSequences(step).length > 0) return "under_way";
     tokens += step.n_tokens;
     time_ns += Number(timeNs - from);
     return "kept";

@@ -49,10 +49,10 @@ export interface GgmlLayout {
 export const COPIED_BYTES = { path: 1024, position: 4 } as const;
 
 /** Byte offsets in llama_batch (llama.h). */
-export const BATCH: BatchOffsets = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40 } as const;
+export const BATCH: BatchOffsets = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40, logits: 48 } as const;
 
 /** Byte offsets in input.Batch of Ollama 0.17.4 (model/input/input.go): two interfaces, then slices. */
-export const GO_BATCH = { tokens: 40, positions: 32, sequenceCounts: null, sequences: 56 } as const;
+export const GO_BATCH = { tokens: 40, positions: 32, sequenceCounts: null, sequences: 56, logits: null } as const;
 
 /** Byte offsets in llama_context_params (llama.h). */
 export interface ParamsLayout {

@@ -44,6 +44,7 @@ export const PROBE = {
   lookup: 35,
   go_begin: 36,
   go_draw: 37,
+  batch_ask: 38,
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
@@ -95,6 +96,7 @@ const GGML_POINTS: readonly ProbePoint[] = [
   point("llama_batch_ext_add_embd", PROBE.batch_add, "none", null),
   point("llama_batch_ext_add_seq", PROBE.batch_add_seq, "none", null),
   point("llama_batch_ext_set_pos", PROBE.batch_set_pos, "position", null),
+  point("llama_batch_ext_set_output_logits", PROBE.batch_ask, "none", null),
   point("llama_memory_clear", PROBE.memory_clear, "none", null),
   point("llama_memory_seq_rm", PROBE.memory_seq_rm, "none", null),
   point("llama_memory_seq_cp", PROBE.memory_seq_cp, "none", null),

@@ -86,6 +86,7 @@ const FILLS: ReadonlySet<number> = new Set([
   PROBE.batch_add,
   PROBE.batch_add_seq,
   PROBE.batch_set_pos,
+  PROBE.batch_ask,
   PROBE.batch_empty,
 ]);
 const OF_GO: ReadonlySet<number> = new Set([PROBE.go_forward, PROBE.go_cache, PROBE.go_remove, PROBE.go_copy]);
@@ -274,7 +275,8 @@ export function stepLog(context: StepContext): StepLog {
     else if (probe === PROBE.batch_add_seq) batches.share(batch, i32(second), i32(third));
     else if (probe === PROBE.batch_set_pos) {
       batches.place(batch, i32(second), unreadable ? null : payload.getInt32(0, true));
-    } else batches.empty(batch);
+    } else if (probe === PROBE.batch_ask) batches.ask(batch, i32(second), (third & 0xffn) !== 0n);
+    else batches.empty(batch);
     return "kept";
   }
 

@@ -92,7 +92,7 @@ function rangesOf(cells: readonly number[]): CellRange[] {
  * @returns null where the cells are not those of the tokens: another number of them, a cell twice, one that the cache lacks
  */
 export function cellsOfRuns(
-  runs: readonly BatchRun[],
+  runs: readonly Omit<BatchRun, "asking">[],
   written: readonly CellRange[],
   { cells: size, streams }: CacheShape,
 ): CellRange[] | null {

@@ -21,6 +21,8 @@ export interface BatchOffsets {
   readonly sequenceCounts: number | null;
   /** Array of lists of i32; of i64 without lists. */
   readonly sequences: number;
+  /** Array of i8: which tokens ask for logits. Null for a batch that has none, as one whose tokens have one sequence each. */
+  readonly logits: number | null;
 }
 
 /** How the first node of an operation is found in a graph, and what its operand holds: whole numbers of 4 or 8 bytes. */
@@ -248,6 +250,7 @@ export function planBytes(
       view.setUint16(offsets.batch_sequence_counts, part.offsets.sequenceCounts ?? part.offsets.sequences, true);
       view.setUint8(offsets.batch_flat, part.offsets.sequenceCounts === null ? 1 : 0);
       view.setUint16(offsets.batch_sequences, part.offsets.sequences, true);
+      view.setUint16(offsets.batch_logits, part.offsets.logits ?? 0, true);
       continue;
     }
     if (part.form === "indexes") {

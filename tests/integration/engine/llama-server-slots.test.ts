@@ -2,10 +2,13 @@ import { afterAll, beforeAll, test as bunTest, describe, expect, setDefaultTimeo
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { z } from "zod";
+import { batchFromRows } from "../../../src/columnar/rows.ts";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
 import { readRemote } from "../../../src/kernel/remote-memory.ts";
 import { kvTokens } from "../../../src/label/kv/kv-tokens.ts";
-import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
+import { isBatch, isPrefill, stepRows } from "../../../src/label/timeline/step-row.ts";
+import { createTokenCount } from "../../../src/record/token-count.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
 import { BUILDS, fetchLlamaServer, type LlamaServer, type Slots } from "../../fixtures/llama-server.ts";
@@ -36,6 +39,8 @@ function freePort(): number {
   return port;
 }
 
+/** Tokens of a batch: prompts come in several, of which some have one token. */
+const BATCH_TOKENS = 64;
 const PREFIX = "You answer in short words, and you count to ten before you do. ".repeat(2);
 
 /** The server closes idle connections; a request on one that it is closing would fail. */
@@ -62,15 +67,22 @@ interface Load {
   readonly givenUp: number;
 }
 
+/** Tokens of prompts that were not cached, and those of answers that were decoded. */
+interface Counted {
+  readonly prompts: number;
+  readonly answers: number;
+}
+
 /**
  * Requests of random lengths, of which some share the first part of their prompt.
  * @returns how many tokens the server decoded for those that ended, by its own count
  */
-async function serveMany(port: number, { clients, requests, most, alone, givenUp }: Load): Promise<number> {
+async function serveMany(port: number, { clients, requests, most, alone, givenUp }: Load): Promise<Counted> {
   const url = `http://127.0.0.1:${port}`;
   await untilReady(port);
   const random = seededRandom(7);
-  let decoded = 0;
+  let prompts = 0;
+  let answers = 0;
   const client = async (): Promise<void> => {
     for (let i = 0; i < requests; i++) {
       const words = Array.from({ length: 2 + Math.floor(20 * random()) }, () => Math.floor(1e4 * random())).join(" ");
@@ -86,18 +98,19 @@ async function serveMany(port: number, { clients, requests, most, alone, givenUp
       const text = await response.text();
       const last = (name: string) => Number([...text.matchAll(new RegExp(`"${name}":(\\d+)`, "g"))].at(-1)?.[1]);
       // The last token that is sampled is decoded no more.
-      decoded += last("prompt_n") + last("predicted_n") - 1;
+      prompts += last("prompt_n");
+      answers += last("predicted_n") - 1;
     }
   };
   await Promise.all(Array.from({ length: clients }, client));
   if (alone !== undefined) await ask(PREFIX, alone, false);
-  return decoded;
+  return { prompts, answers };
 }
 
 interface Held {
   readonly run: EngineRun;
   /** As `serveMany` says. */
-  readonly decoded: number;
+  readonly decoded: Counted;
   /** First and last position of each sequence, as the engine says; -1 for none. */
   readonly engine: readonly (readonly [sequence: number, first: number, last: number])[];
   /** What the engine saves of each sequence, by position. */
@@ -117,7 +130,7 @@ async function served(
   load: Omit<Load, "clients">,
 ): Promise<Held> {
   if (!server.ok) throw new Error(server.reason);
-  let decoded = 0;
+  let decoded: Counted = { prompts: 0, answers: 0 };
   let keys: Uint8Array = new Uint8Array(0);
   let rowBytes = 0;
   let streamCells: number | null = null;
@@ -125,7 +138,7 @@ async function served(
   const question = join(folder, `question-${port}`);
   const answer = join(folder, `answer-${port}`);
   const run = await runEngine(server.command(model, port, contextTokens, options), {
-    env: { ...server.env, MRM_QUESTION: question, MRM_ANSWER: answer },
+    env: { ...server.env, MRM_BATCH_TOKENS: String(BATCH_TOKENS), MRM_QUESTION: question, MRM_ANSWER: answer },
     objects: server.objects,
     meanwhile: async (session, pid, stepsSoFar) => {
       decoded = await serveMany(port, { ...load, clients: options.slots + 1 });
@@ -158,6 +171,12 @@ function tokensOf({ run, streamCells }: Held) {
     rows.filter(({ kind }) => kind !== "context_free"),
     () => streamCells,
   );
+}
+
+function tokenCountOf({ steps }: EngineRun) {
+  const tokens = createTokenCount();
+  tokens.take(batchFromRows("step", steps));
+  return tokens;
 }
 
 /** The bytes of a row of the first layer in memory, as text; null where the cell is not known. */
@@ -236,13 +255,12 @@ describe.each(HANDS_OVER)(
     });
 
     test("has the tokens that its server counts", () => {
-      const [first = 0, ...rest] = stepRows(held.run.steps, 0n)
-        .filter(isBatch)
-        .map(({ n_tokens }) => n_tokens ?? 0);
-      const tokens = rest.reduce((sum, n) => sum + n, 0);
-      // Before its first request a newer build tries its cache with a batch of its own.
-      if (givenUp === 0) expect([first, tokens]).toEqual([2, held.decoded]);
-      else expect(first + tokens).toBeGreaterThanOrEqual(held.decoded);
+      const { prompt_tokens, decode_tokens } = tokenCountOf(held.run);
+      const { prompts, answers } = held.decoded;
+      // Before its first request a newer build tries its cache with a batch of its own, which is no prompt.
+      if (givenUp === 0)
+        expect({ prompt_tokens, decode_tokens }).toEqual({ prompt_tokens: prompts, decode_tokens: answers });
+      else expect((prompt_tokens ?? 0) + decode_tokens).toBeGreaterThanOrEqual(prompts + answers);
     });
 
     test("holds in the end the rows that its engine says, of each sequence", () => {
@@ -257,6 +275,49 @@ describe.each(HANDS_OVER)(
     });
   },
 );
+
+const TIMINGS = z.object({ timings: z.object({ prompt_n: z.number(), predicted_n: z.number() }) });
+
+describe.each([
+  ["llama_decode", server],
+  ["llama_process", newer],
+] as const)("a server whose build calls %s", (_, build) => {
+  bunTest.skipIf(!build.ok)(
+    "has the last token of a prompt in a batch of its own, which is told from its answer",
+    async () => {
+      if (!build.ok) return;
+      const port = freePort();
+      const counted: (readonly [prompt_n: number, predicted_n: number])[] = [];
+      const run = await runEngine(build.command(model, port, 512, { slots: 1 }), {
+        env: { ...build.env, MRM_BATCH_TOKENS: String(BATCH_TOKENS) },
+        objects: build.objects,
+        meanwhile: async (_session, pid) => {
+          await untilReady(port);
+          const prompt = Array.from({ length: BATCH_TOKENS + 1 }, (_token, i) => 3 + ((7 * i) % 250));
+          // Once with a batch for its last token, once where all before that was cached.
+          for (const n_predict of [6, 4]) {
+            const body = JSON.stringify({ prompt, n_predict, ignore_eos: true, cache_prompt: true });
+            const response = await fetch(`http://127.0.0.1:${port}/completion`, { ...ALONE, method: "POST", body });
+            const { timings } = TIMINGS.parse(await response.json());
+            counted.push([timings.prompt_n, timings.predicted_n]);
+          }
+          process.kill(pid, "SIGTERM");
+        },
+      });
+      expect(counted).toEqual([
+        [BATCH_TOKENS + 1, 6],
+        [1, 4],
+      ]);
+      const batches = stepRows(run.steps, 0n).filter(isBatch);
+      // A newer build tries its cache before its first request. The last token of an answer is decoded no more.
+      expect(batches.slice(-11).map((step) => [step.n_tokens, isPrefill(step)])).toEqual([
+        ...[[BATCH_TOKENS, true], [1, true], ...Array(5).fill([1, false])],
+        ...[[1, true], ...Array(3).fill([1, false])],
+      ]);
+      expect(tokenCountOf(run)).toMatchObject({ prompt_tokens: BATCH_TOKENS + 2, decode_tokens: 8, beside_tokens: 0 });
+    },
+  );
+});
 
 bunTest.skipIf(!newer.ok)(
   "a build that hands its batches over by llama_process tells the tokens of each step",

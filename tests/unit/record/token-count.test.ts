@@ -74,6 +74,30 @@ describe("tokens of a run", () => {
     expect(counted(...parts.toSpliced(2, 0, { ...part(128, 64, 220, 221), result: 1n })).ttft_ms).toBe(250);
   });
 
+  test("are of the prompt where the engine says so of one token, as of its last that has a batch for itself", () => {
+    const part = (position_first: number, n_tokens: number, begin_ms: number, alone = {}): Step => ({
+      ...decode(n_tokens, begin_ms, begin_ms + 10),
+      ...{ position_first, n_sequences: 1, sequence_id: 3, detail: JSON.stringify({ context: "0x1", ...alone }) },
+    });
+    const last = part(64, 1, 20, { prompt_sequences: [3] });
+    const tokens = counted(part(0, 64, 0), last, part(65, 1, 40), part(66, 1, 60));
+    expect(tokens).toMatchObject({ prompt_tokens: 65, decode_tokens: 2, ttft_ms: 30, phase: "decoding" });
+    expect([...tokens.decoding]).toEqual([[1, { begin_ns: 40e6, end_ns: 70e6 }]]);
+    // Beside the answers of others too.
+    const kv_rows = [
+      [3, 64, 1],
+      [4, 9, 1],
+    ];
+    const detail = JSON.stringify({ context: "0x1", kv_rows, prompt_sequences: [3] });
+    const both: Step = { ...decode(2, 20, 30), n_sequences: 2, detail };
+    expect(counted(part(0, 64, 0), both)).toMatchObject({
+      prompt_tokens: 65,
+      decode_tokens: 1,
+      beside_tokens: 1,
+      ttft_ms: 30,
+    });
+  });
+
   test("have none of the trials of a model that is loaded again, and all of a short prompt in a context that is in use", () => {
     const made: Step = { kind: "context", timestamp_ns: 0n, result: 16n };
     const cleared: Step = { kind: "kv_clear", timestamp_ns: 0n };

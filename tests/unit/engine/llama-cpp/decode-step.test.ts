@@ -13,16 +13,22 @@ describe("a batch from its bytes", () => {
     expect(batchOf({ tokens: 69, runs })).toEqual({
       n_tokens: 69,
       runs: [
-        { sequences: [2], position: 10, tokens: 66 },
-        { sequences: [0, 3], position: 4, tokens: 2 },
-        { sequences: [9000], position: 1, tokens: 1 },
+        { sequences: [2], position: 10, tokens: 66, asking: null },
+        { sequences: [0, 3], position: 4, tokens: 2, asking: null },
+        { sequences: [9000], position: 1, tokens: 1, asking: null },
       ],
     });
   });
 
   test("leaves positions to the engine where it has none", () => {
-    const run = { sequences: [0], position: null, tokens: 3 };
+    const run = { sequences: [0], position: null, tokens: 3, asking: null };
     expect(batchOf({ tokens: 3, hasPositions: false })?.runs).toEqual([run]);
+  });
+
+  test("says of each run how many of its last tokens ask for logits, where the batch has flags that were read", () => {
+    const runs = [[0, 0, 64, 0] as const, [1, 9, 5, 1] as const, [2, 3, 4, 4] as const];
+    expect(batchOf({ tokens: 73, runs })?.runs?.map(({ asking }) => asking)).toEqual([0, 1, 4]);
+    expect(batchOf({ tokens: 3, runs: [[0, 0, 3, 4]] })?.runs).toBeNull();
   });
 
   test("does not claim what was not read: a long batch, a token of many sequences, a position that cannot be", () => {

@@ -26,11 +26,30 @@ describe("a batch that is filled token by token", () => {
     batches.share(BATCH, 4, 1);
     batches.share(BATCH, 4, 1);
     expect(batches.runsOf(BATCH)).toEqual([
-      { sequences: [2], position: 10, tokens: 2 },
-      { sequences: [0], position: 12, tokens: 1 },
-      { sequences: [0, 1], position: 13, tokens: 1 },
-      { sequences: [0, 1], position: 20, tokens: 1 },
+      { sequences: [2], position: 10, tokens: 2, asking: 0 },
+      { sequences: [0], position: 12, tokens: 1, asking: 0 },
+      { sequences: [0, 1], position: 13, tokens: 1, asking: 0 },
+      { sequences: [0, 1], position: 20, tokens: 1, asking: 0 },
     ]);
+  });
+
+  test("says how many of the last tokens of each run ask for logits", () => {
+    const batches = filled([
+      [0, 0],
+      [0, 1],
+      [0, 2],
+      [1, 5],
+      [1, 6],
+    ]);
+    batches.ask(BATCH, 0, true);
+    batches.ask(BATCH, 2, true);
+    batches.ask(BATCH, 4, true);
+    batches.ask(BATCH, 3, true);
+    batches.ask(BATCH, 9, true);
+    const asking = () => batches.runsOf(BATCH)?.map((run) => run.asking);
+    expect(asking()).toEqual([1, 2]);
+    batches.ask(BATCH, 4, false);
+    expect(asking()).toEqual([1, 0]);
   });
 
   test("begins anew when it is emptied, and is no other batch", () => {
@@ -39,7 +58,7 @@ describe("a batch that is filled token by token", () => {
     batches.place(0x6000n, 0, 7);
     batches.empty(BATCH);
     expect(batches.runsOf(BATCH)).toBeNull();
-    expect(batches.runsOf(0x6000n)).toEqual([{ sequences: [3], position: 7, tokens: 1 }]);
+    expect(batches.runsOf(0x6000n)).toEqual([{ sequences: [3], position: 7, tokens: 1, asking: 0 }]);
   });
 
   test("is not known where a token has no position, or one that was not read, or no sequence", () => {
@@ -64,6 +83,6 @@ describe("a batch that is filled token by token", () => {
       batches.add(BATCH, 0);
       batches.place(BATCH, i, i);
     }
-    expect(batches.runsOf(BATCH)).toEqual([{ sequences: [0], position: 0, tokens: 2 ** 17 }]);
+    expect(batches.runsOf(BATCH)).toEqual([{ sequences: [0], position: 0, tokens: 2 ** 17, asking: 0 }]);
   });
 });

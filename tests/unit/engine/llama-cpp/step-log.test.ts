@@ -110,6 +110,31 @@ describe("the steps of a process", () => {
     expect(steps.takeRows()).toMatchObject([{ n_tokens: 9000, n_sequences: null, position_first: null }]);
   });
 
+  test("say of which sequences one token is of their prompt: none of the batch before asked for logits", () => {
+    const steps = log();
+    madeContext(steps);
+    decode(steps, 1n, { tokens: 64, runs: [[0, 0, 64, 0]] });
+    decode(steps, 2n, { tokens: 1, runs: [[0, 64, 1, 1]] });
+    decode(steps, 3n, {
+      tokens: 9,
+      runs: [
+        [0, 65, 1, 1],
+        [1, 0, 8, 0],
+      ],
+    });
+    decode(steps, 4n, {
+      tokens: 2,
+      runs: [
+        [0, 66, 1, 1],
+        [1, 8, 1, 1],
+      ],
+    });
+    const details = steps
+      .takeRows()
+      .flatMap(({ kind, detail }) => (kind === "decode" ? [JSON.parse(detail ?? "")] : []));
+    expect(details.map(({ prompt_sequences }) => prompt_sequences)).toEqual([undefined, [0], undefined, [1]]);
+  });
+
   test("tell no position that the engine gives where nobody saw what was in the cache", () => {
     const steps = log();
     const left = { tokens: 2, hasPositions: false };
@@ -277,6 +302,7 @@ describe("the steps of a process", () => {
       steps.take(rawRecord({ probe: PROBE.batch_add, args: [batch, sequence] }));
       steps.take(rawRecord({ probe: PROBE.batch_set_pos, args: [batch, index], payload }));
     };
+    const ask = (index: bigint) => steps.take(rawRecord({ probe: PROBE.batch_ask, args: [batch, index, 0xf01n] }));
     const process = (tokens: number) => {
       steps.take(rawRecord({ probe: PROBE.process, args: [CONTEXT, 1n, batch] }));
       if (tokens > 0) graphOf(steps, { tokens });
@@ -294,12 +320,17 @@ describe("the steps of a process", () => {
     add(2n, 3n, 1);
     process(2);
     process(0);
+    steps.take(rawRecord({ probe: PROBE.batch_empty, args: [batch] }));
+    add(0n, 3n, 2);
+    ask(0n);
+    process(1);
     const told = steps.takeRows().filter(({ kind }) => kind === "decode");
     expect(told).toMatchObject([
       { n_tokens: 2, n_sequences: 1, sequence_id: 1, position_first: 5, detail: '{"context":"0x9000"}' },
       { n_tokens: 2, n_sequences: 3, sequence_id: null, position_first: null },
       { n_tokens: 2, n_sequences: null },
       { n_tokens: 3, n_sequences: 3 },
+      { n_tokens: 1, sequence_id: 3, detail: '{"context":"0x9000","prompt_sequences":[3]}' },
     ]);
     expect(JSON.parse(told[1]?.detail ?? "").kv_rows).toEqual([
       [1, 7, 1],

@@ -5,7 +5,7 @@ import { recordLayout } from "../../../../src/schema/records.ts";
 import { ENGINE, ENGINE_FORM, ENGINE_ROOM, ENGINE_SOURCE, ENGINE_WALK } from "../../../../src/schema/shared-numbers.ts";
 
 const part = (bytes: number): CapturePart => ({ form: "bytes", from: 0, bytes });
-const BATCH = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40 };
+const BATCH = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40, logits: 48 };
 const INDEXES: CapturePart = {
   form: "indexes",
   offsets: {
@@ -64,7 +64,10 @@ describe("a plan of what a probe copies", () => {
     expect(flags(capturePlan({ form: "batch", offsets: BATCH }))).toEqual([0, 0]);
     expect(flags({ ...capturePlan(), isGo: true })).toEqual([1, 0]);
     expect(
-      flags({ ...capturePlan({ form: "batch", offsets: { ...BATCH, sequenceCounts: null } }), isGo: true }),
+      flags({
+        ...capturePlan({ form: "batch", offsets: { ...BATCH, sequenceCounts: null, logits: null } }),
+        isGo: true,
+      }),
     ).toEqual([1, 1]);
   });
 

@@ -1,0 +1,138 @@
+import { describe, expect, test } from "bun:test";
+import { cacheHeads } from "../../../../src/engine/llama-cpp/cache-heads.ts";
+
+const CONTEXT = 0x9000n;
+
+/** One run of tokens, and how many at its end ask for logits. */
+type Run = readonly [
+  sequences: number | readonly number[],
+  position: number | null,
+  tokens: number,
+  asking: number | null,
+];
+
+function driven() {
+  const heads = cacheHeads();
+  heads.begin(CONTEXT);
+  return {
+    ...heads,
+    /** Hands a batch over; the first sequences of its runs that are one token of a prompt. */
+    batch(...runs: readonly Run[]): number[] {
+      return this.batchOf(CONTEXT, ...runs);
+    },
+    batchOf(context: bigint, ...runs: readonly Run[]): number[] {
+      const placed = heads.place(
+        context,
+        runs.map(([named, position, tokens, asking]) => ({
+          ...{ sequences: typeof named === "number" ? [named] : named, position, tokens, asking },
+        })),
+      );
+      heads.advance(context, placed, 0n);
+      return (placed ?? []).flatMap(({ isPrompt, sequences: [first = -1] }) => (isPrompt ? [first] : []));
+    },
+  };
+}
+
+describe("a token that is alone of its sequence in a batch", () => {
+  test("is of the prompt where the batch before asked for no logits of its sequence, else of the answer", () => {
+    const heads = driven();
+    heads.batch([0, 0, 64, 0]);
+    heads.batch([0, 64, 64, 0]);
+    expect(heads.batch([0, 128, 1, 1])).toEqual([0]);
+    expect(heads.batch([0, 129, 1, 1])).toEqual([]);
+    expect(heads.batch([0, 130, 1, 1])).toEqual([]);
+    heads.batch([1, 0, 9, 1]);
+    expect(heads.batch([0, 131, 1, 1], [1, 9, 1, 1])).toEqual([]);
+  });
+
+  test("is told apart for each sequence of a batch, where a batch of others came between too", () => {
+    const heads = driven();
+    heads.batch([0, 0, 9, 1]);
+    heads.batch([0, 9, 1, 1], [1, 0, 63, 0]);
+    heads.batch([0, 10, 1, 1]);
+    expect(heads.batch([0, 11, 1, 1], [1, 63, 1, 1])).toEqual([1]);
+    expect(heads.batch([0, 12, 1, 1], [1, 64, 1, 1])).toEqual([]);
+  });
+
+  test("is of the prompt at its begin, as of a prompt of one token and where all but the last was cached", () => {
+    const heads = driven();
+    expect(heads.batch([0, 0, 1, 1])).toEqual([0]);
+    heads.batch([0, 1, 1, 1]);
+    heads.batch([0, 2, 1, 1]);
+    // The same prompt again, of which the engine has all but the last token.
+    heads.trim(CONTEXT, { sequence: 0, from: 0, to: -1 });
+    heads.batch([0, 0, 40, 1]);
+    heads.batch([0, 40, 1, 1]);
+    heads.trim(CONTEXT, { sequence: 0, from: 39, to: -1 });
+    expect(heads.batch([0, 39, 1, 1])).toEqual([0]);
+    expect(heads.batch([0, 40, 1, 1])).toEqual([]);
+  });
+
+  test("is of the answer behind a draft of which a part was not taken", () => {
+    const heads = driven();
+    heads.batch([0, 0, 40, 1]);
+    heads.batch([0, 40, 5, 5]);
+    heads.trim(CONTEXT, { sequence: 0, from: 42, to: -1 });
+    expect(heads.batch([0, 42, 1, 1])).toEqual([]);
+  });
+
+  test("is of the answer where its sequence was copied, kept, shifted or trimmed in front of it behind the prompt", () => {
+    const heads = driven();
+    heads.batch([0, 0, 40, 1]);
+    heads.copy(CONTEXT, 0, 1);
+    expect(heads.batch([0, 40, 1, 1], [1, 40, 1, 1])).toEqual([]);
+    heads.keep(CONTEXT, 1);
+    expect(heads.batch([1, 41, 1, 1])).toEqual([]);
+    heads.trim(CONTEXT, { sequence: 1, from: 4, to: 20 });
+    heads.shift(CONTEXT, { sequence: 1, from: 20, to: -1 }, -16);
+    expect(heads.batch([1, 26, 1, 1])).toEqual([]);
+    heads.batch([2, 0, 40, 0]);
+    heads.copy(CONTEXT, 2, 3);
+    expect(heads.batch([3, 40, 1, 1])).toEqual([3]);
+  });
+
+  test("is not told where it is not known which tokens asked, and before a program says of any token that it asks", () => {
+    const heads = driven();
+    heads.batch([0, 0, 64, null]);
+    expect(heads.batch([0, 64, 1, null])).toEqual([]);
+    heads.batch([1, 0, 64, 0]);
+    expect(heads.batch([1, 64, 1, 0])).toEqual([]);
+    expect(heads.batch([1, 65, 1, 1])).toEqual([1]);
+    heads.batch([1, 66, 1, null]);
+    expect(heads.batch([1, 67, 1, 1])).toEqual([]);
+  });
+
+  test("is not told where what its sequence holds was not seen", () => {
+    const heads = driven();
+    heads.batch([0, 0, 64, 1]);
+    heads.forget(CONTEXT, 0);
+    expect(heads.batch([0, 64, 1, 1])).toEqual([]);
+    expect(heads.batchOf(0xa000n, [0, 64, 1, 1])).toEqual([]);
+  });
+
+  test("is not told where a batch in front of it was not seen", () => {
+    const heads = driven();
+    heads.batch([1, 0, 9, 1], [0, 0, 64, 0]);
+    expect(heads.batch([0, 73, 1, 1])).toEqual([]);
+    expect(heads.batch([0, 74, 1, 1])).toEqual([]);
+  });
+
+  test("is not told where several contexts decode, one of which may be handed what another samples", () => {
+    const heads = driven();
+    heads.batch([0, 0, 64, 1]);
+    heads.batchOf(0xa000n, [0, 0, 64, 0]);
+    expect(heads.batchOf(0xa000n, [0, 64, 1, 1])).toEqual([]);
+    heads.free(0xa000n);
+    heads.batch([0, 64, 64, 0]);
+    expect(heads.batch([0, 128, 1, 1])).toEqual([0]);
+  });
+
+  test("is told of several sequences that share it where each of them has it of its prompt", () => {
+    const heads = driven();
+    heads.batch([[0, 1], 0, 40, 0]);
+    expect(heads.batch([[0, 1], 40, 1, 1])).toEqual([0]);
+    expect(heads.batch([[0, 1], 41, 1, 1])).toEqual([]);
+    heads.batch([0, 42, 9, 0]);
+    expect(heads.batch([[0, 1], 51, 1, 1])).toEqual([]);
+  });
+});
