@@ -11,7 +11,7 @@ import {
   rmSync,
   statfsSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { MrmTraceError, reasonText } from "../errors.ts";
 import { type HeldFolder, holdFolder, shown, shownError } from "./held-folder.ts";
 import { checkId, holdRun, type RunDirectory, runPaths } from "./run-directory.ts";
@@ -25,6 +25,9 @@ export interface Maker {
 
 export interface MadeRun extends HeldFolder {
   readonly directory: RunDirectory;
+  /** The folders above it that were made for it, the inner ones first. */
+  readonly above: readonly string[];
+  readonly maker: Maker;
 }
 
 const FUSE = 0x65735546;
@@ -49,12 +52,20 @@ function orCreationError<T>(path: string, act: () => T): T {
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
 
+/** The folders from `inner` up to the `outer` one. */
+function foldersUpTo(outer: string, inner: string): string[] {
+  const folder = resolve(inner);
+  return folder === resolve(outer) || folder === dirname(folder)
+    ? [folder]
+    : [folder, ...foldersUpTo(outer, dirname(folder))];
+}
+
 /** The folder of a model's runs, made where it is missing; a link in its place would lead out of the output folder. */
-function holdModel(model: string, { as }: Maker): HeldFolder {
+function holdModel(model: string, { as }: Maker): HeldFolder & Pick<MadeRun, "above"> {
   return as(() => {
-    mkdirSync(model, { recursive: true, mode: 0o700 });
+    const outer = mkdirSync(model, { recursive: true, mode: 0o700 });
     try {
-      return holdFolder(model, model);
+      return { ...holdFolder(model, model), above: outer === undefined ? [] : foldersUpTo(outer, model) };
     } catch (cause) {
       const isLink = lstatSync(model).isSymbolicLink();
       throw isLink ? new Error(`${model} is a link to another folder`, { cause }) : cause;
@@ -85,11 +96,12 @@ function removeRun(place: string, path: string, { as }: Maker): void {
   as(() => rmdirSync(place));
 }
 
-/** Removes a run that came to nothing, and its name where that is still its. */
-export function discardRun({ heldPath, directory }: MadeRun): void {
+/** Removes a run that came to nothing, its name where that is still its, and what was made above it as far as nothing else is there. */
+export function discardRun({ heldPath, directory, above, maker }: MadeRun): void {
   for (const name of readdirSync(heldPath)) rmSync(join(heldPath, name), { recursive: true, force: true });
   try {
     rmdirSync(directory.path);
+    maker.as(() => above.forEach((folder) => void rmdirSync(folder)));
   } catch {
     // It was moved, or another is there by now.
   }
@@ -134,9 +146,9 @@ export function createRun(
   const model = join(output, model_id);
   const path = join(model, run_id);
   using opening = new DisposableStack();
-  const above = opening.use(orCreationError(path, () => holdModel(model, maker)));
+  const folder = opening.use(orCreationError(path, () => holdModel(model, maker)));
   try {
-    const place = join(above.heldPath, run_id);
+    const place = join(folder.heldPath, run_id);
     const { as } = maker;
     if (force && as(() => lstatSync(place, { throwIfNoEntry: false })) !== undefined) removeRun(place, path, maker);
     // Making the folder is what claims its name: of two runs with one id, one gets EEXIST.
@@ -146,7 +158,10 @@ export function createRun(
     mkdirSync(join(run.heldPath, "capture"), { mode: 0o700 });
     const held = opening.move();
     const directory = runPaths(path, run.heldPath);
-    return { directory, fd: run.fd, heldPath: run.heldPath, [Symbol.dispose]: () => held.dispose() };
+    return {
+      ...{ directory, fd: run.fd, heldPath: run.heldPath, above: folder.above, maker },
+      [Symbol.dispose]: () => held.dispose(),
+    };
   } catch (cause) {
     if (codeOf(cause) !== "EEXIST") throw creationError(path, cause);
     const hint = "give --force to replace it, or another --run-id";

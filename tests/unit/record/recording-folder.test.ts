@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRecordingFolder } from "../../../src/record/recording-folder.ts";
@@ -17,6 +17,20 @@ function pathAfter(run_id: string, act: (runDir: string) => void): string {
 test("the folder of a run of which nothing was recorded is gone with it", () => {
   const path = pathAfter("nothing", (runDir) => writeFileSync(join(runDir, "left"), ""));
   expect(existsSync(path)).toBe(false);
+});
+
+test("what was made above it is gone too, and what was there or holds something else stays", () => {
+  const nothingIn = (above: string, act: () => void = () => {}): void => {
+    using _ = openRecordingFolder({ output: join(output, above), run_id: "nothing", force: false }, "model", () => {});
+    act();
+  };
+  nothingIn("made/by/us");
+  expect(existsSync(join(output, "made"))).toBe(false);
+  mkdirSync(join(output, "there"));
+  nothingIn("there/too");
+  expect(readdirSync(join(output, "there"))).toEqual([]);
+  nothingIn("kept", () => writeFileSync(join(output, "kept", "note"), ""));
+  expect(readdirSync(join(output, "kept"))).toEqual(["note"]);
 });
 
 test("the folder of a recording that began stays, and nobody holds it", () => {
