@@ -59,12 +59,16 @@ interface Armed {
 const isWrite = (op: number | undefined): boolean => op === OP.store || op === OP.load_store;
 
 /** @returns the machine, and its clock to be set before each poll */
-export function simulatedMachine(world: World, policy: Policy): WatchMachine & { setNow(ns: number): void } {
+export function simulatedMachine(
+  world: World,
+  policy: Policy,
+): WatchMachine & { setNow(ns: number): void; held(): number } {
   let now = 0;
   let generation = 0;
   let traps = 0;
   let rows = 0;
   let dropped = 0;
+  let held = 0;
   const traces = new Map<bigint, WordTrace>();
   const armed = new Map<number, Armed>();
   /** Traps of watches that were taken out since the last reading. */
@@ -120,7 +124,9 @@ export function simulatedMachine(world: World, policy: Policy): WatchMachine & {
       countsEveryTrap: false,
       traps: 0,
       retargets: 0,
+      ...(world.copies === undefined ? {} : { copies: { page: world.copies.times, large: world.copies.times } }),
     },
+    held: () => held,
     registers: {
       count: REGISTERS,
       miss() {},
@@ -134,9 +140,11 @@ export function simulatedMachine(world: World, policy: Policy): WatchMachine & {
       const beginNs = now;
       const one: Armed = { spec, trace, next: firstFrom(trace.time_ns, beginNs), hits: 0, on: true };
       armed.set(spec.slot, one);
+      held += 1;
       const disarm = (): bigint => {
         last.push(...[...run(one)].map((trap) => ({ generation: spec.generation, trap })));
         one.on = false;
+        held -= 1;
         return BigInt(Math.round(now));
       };
       return { ok: true, watch: { beginNs: BigInt(Math.round(beginNs)), registers: 1, retries: 0, disarm } };

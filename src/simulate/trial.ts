@@ -9,12 +9,14 @@ import { seededRandom } from "../statistics/prng.ts";
 import { addrOf, PID, REGISTERS, simulatedMachine } from "./machine.ts";
 import { lifeOf, regionsOf, samplesOf } from "./samples.ts";
 import { heldUp, standingStill } from "./standstill.ts";
+import { simulatedTimer } from "./timer.ts";
 import { type Policy, USUAL_POLICY, type World } from "./world.ts";
 
 /** As the recorder rests while watches run, where nothing fills its rings. */
 const REST_MS = ATTENTIVE_MS;
 const REST_STREAM = 5;
 const STANDSTILL_STREAM = 6;
+const TIMER_STREAM = 7;
 
 export interface Trial {
   /** The world as it went: later than it was described where the program stood still. */
@@ -49,6 +51,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     if (list.length !== there.length || list.some((region, i) => region !== there[i])) there = list;
     return there;
   };
+  const timer = simulatedTimer(world, seededRandom(seed, TIMER_STREAM));
   using source = watchOver(machine, {
     regions: regionsNow,
     knownUntilNs: (time) => time - BigInt(Math.round(lag)),
@@ -59,6 +62,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     registers: REGISTERS,
     seed,
     affinityCpus: [],
+    ...(world.copies === undefined ? {} : { strings: timer.strings }),
   });
   const batches: Batch[] = [];
   const isStopped = (now: number): boolean =>
@@ -66,6 +70,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
   const rests = seededRandom(seed, REST_STREAM);
   for (let before = 0; now < world.run_ns; now += 1e6 * unevenRest(REST_MS, rests)) {
     if (isStopped(now)) continue;
+    timer.goOn(now, machine.held() > 0);
     machine.setNow(now);
     regions.forEach(({ addr, size_bytes }, i) => {
       const [, freed] = lifeOf(world.strata[i]);

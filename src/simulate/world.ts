@@ -55,6 +55,8 @@ export interface World {
   readonly lost_ns?: readonly (readonly [number, number])[];
   /** How much later the tracer hears of memory that comes or goes; at its next look where it is absent. */
   readonly map_lag_ns?: number;
+  /** Time that it spends on copies and fills where there are no watches, as a share by its moment, and how many times as long these take beside one. */
+  readonly copies?: { readonly shareAt: (ns: number) => number; readonly times: number };
   /** How long the program stands still at each arming, in the mean; it does not where absent. What is true is of the program as it went. */
   readonly standstill_ns?: number;
 }

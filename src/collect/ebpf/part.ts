@@ -7,7 +7,7 @@ import type { StreamName } from "../../schema/columns.ts";
 import type { LedgerPlace, LedgerRow } from "../../schema/ledger.ts";
 import type { CollectorCost, CollectorFindings, Target } from "../collector.ts";
 import type { BudgetShares } from "./budget-shares.ts";
-import type { StringTicks } from "./copies/copy-cost.ts";
+import type { StringTicks } from "./copies/beside-watches.ts";
 import type { EngineSight } from "./engine/engine-part.ts";
 import type { MappingFeed } from "./lifecycle/lifecycle-part.ts";
 import type { HotParts } from "./watch/frame/hot-parts.ts";

@@ -3,7 +3,7 @@ import type { MappingEvent } from "../../../regions/mapping-row.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
 import { type ClockOptions, type ClockSource, openClock } from "./clock.ts";
 import { loadClockObject } from "./clock-program.ts";
-import { clockWarnings, stringTicks } from "./clock-summary.ts";
+import { clockWarnings } from "./clock-summary.ts";
 
 export interface ClockPartOptions {
   /** Samples per second and CPU. */
@@ -52,7 +52,7 @@ async function startClock(
   return {
     name: clockPrograms.name,
     sees: { stream: "access", source: "clock" },
-    offers: { ...(givesHeat ? { heat: clock.heat } : {}), strings: () => stringTicks(clock.summary()) },
+    offers: { ...(givesHeat ? { heat: clock.heat } : {}), strings: clock.strings },
     patienceMs: ATTENTIVE_MS,
     poll(nowNs) {
       clock.poll(nowNs);

@@ -1,5 +1,5 @@
 /** What the timer did, what it cost and what it could not see: for the report and metadata.json. */
-import type { StringTicks } from "../copies/copy-cost.ts";
+import type { StringTicks } from "../copies/beside-watches.ts";
 import type { TickCost } from "./tick-cost.ts";
 
 export interface ClockSummary {
@@ -40,6 +40,11 @@ export function clockWarnings({ hz, cost, budget_pct }: ClockSummary): string[] 
 }
 
 /** What of it tells how much of the target's time went by in string instructions. */
-export function stringTicks({ samples, foreign, sampled_ns, in_string }: ClockSummary): StringTicks {
+export function stringTicks({
+  samples,
+  foreign,
+  sampled_ns,
+  in_string,
+}: Pick<ClockSummary, "samples" | "foreign" | "sampled_ns" | "in_string">): StringTicks {
   return { ticks: samples - foreign, in_string, each_ns: samples > 0 ? sampled_ns / samples : 0 };
 }

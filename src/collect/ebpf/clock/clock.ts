@@ -18,10 +18,11 @@ import { readRemote } from "../../../kernel/remote-memory.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
 import { seededDraws } from "../../../statistics/prng.ts";
 import { accessBatch, accessColumns } from "../../access-columns.ts";
+import type { StringTicks } from "../copies/beside-watches.ts";
 import { ditheredPeriod } from "../samples/period.ts";
 import type { HotParts } from "../watch/frame/hot-parts.ts";
 import { loadClockProgram } from "./clock-program.ts";
-import type { ClockSummary } from "./clock-summary.ts";
+import { type ClockSummary, stringTicks } from "./clock-summary.ts";
 import { createHotBlocks } from "./hot-blocks.ts";
 import { createNearTicks } from "./near-ticks.ts";
 import { tickCost } from "./tick-cost.ts";
@@ -66,6 +67,8 @@ export interface ClockSource extends Disposable {
   /** What became of samples so far. */
   account(): LedgerRow[];
   summary(): ClockSummary;
+  /** How often it found the target on a string instruction so far; cheap enough to be asked for at each watch. */
+  strings(): StringTicks;
   /** Stops the timers, decodes what is left; safe to call twice. */
   stop(): { readonly batches: Batch<"access">[]; readonly ledger: LedgerRow[] };
 }
@@ -165,6 +168,13 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
     ];
   }
 
+  const counted = () => ({
+    samples: clock.count("runs"),
+    sampled_ns: clock.count("period"),
+    foreign: clock.count("foreign"),
+    in_string: clock.count("in_string"),
+  });
+
   function summary(): ClockSummary {
     const { noAccess, noCode, noAddress } = reader.losses;
     return {
@@ -172,12 +182,9 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
       cost,
       budget_pct: spendsPct,
       cpus: events.length,
-      samples: clock.count("runs"),
-      sampled_ns: clock.count("period"),
-      foreign: clock.count("foreign"),
+      ...counted(),
       in_kernel: clock.count("in_kernel"),
       other_mode: clock.count("other_mode"),
-      in_string: clock.count("in_string"),
       no_access: noAccess,
       no_code: noCode,
       no_address: noAddress,
@@ -235,6 +242,7 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
     detach,
     account: () => stopped?.ledger ?? ledger(),
     summary: () => stopped?.summary ?? summary(),
+    strings: () => stringTicks(stopped?.summary ?? counted()),
     stop,
     [Symbol.dispose]: () => void stop(),
   };

@@ -18,6 +18,9 @@ const LEAST_SLOWDOWN = 1.3;
 /** True where a register matters. */
 export const isSlower = ({ large }: CopySlowdown): boolean => large >= LEAST_SLOWDOWN;
 
+/** Share of the time of something so many times as slow that it would not take alone, in [0, 1). */
+export const lostIn = (times: number): number => Math.max(0, 1 - 1 / times);
+
 const PAGE_BYTES = 4096;
 const LARGE_BYTES = 65_536;
 const COPIES = 4;

@@ -27,6 +27,8 @@ export interface DesignFacts {
   readonly freeRegisters: number;
   /** Registers that long watches hold now. */
   readonly longRegisters: number;
+  /** The longest time that a watch may take; longer than a short one takes, or no watch is long. */
+  readonly longestNs: number;
   /** Rows just ahead of the token axis can be drawn. */
   readonly hasRowsAhead: boolean;
   /** Decoding could not tell reads from writes in this stratum the last time. */
@@ -64,7 +66,7 @@ const RARELY_WRITTEN: ReadonlySet<RegionType> = new Set(["weight", "kv_cache"]);
 
 function longDesign(facts: DesignFacts, random: Random): Design {
   const least = shortDwellNs(facts.tokenPeriodNs);
-  const most = Math.max(LONG_TIMES_SHORT * least, facts.elapsedNs);
+  const most = Math.min(Math.max(LONG_TIMES_SHORT * least, facts.elapsedNs), facts.longestNs);
   return {
     name: "long",
     mode: RARELY_WRITTEN.has(facts.regionType) ? "w" : "rw",
@@ -89,8 +91,9 @@ const COHORT_REGISTERS = 2;
 /** The design of the next watch; null where it needs more registers than are free, so that it waits for them. */
 export function chooseDesign(facts: DesignFacts, random: Random): Design | null {
   const { turn, registers, freeRegisters } = facts;
-  const mayBeLong = facts.longRegisters + NEVER_LONG < registers;
-  const mayBeCohort = facts.longRegisters === 0 && registers >= 4 && freeRegisters >= COHORT_REGISTERS;
+  const hasTime = facts.longestNs > LONG_TIMES_SHORT * shortDwellNs(facts.tokenPeriodNs);
+  const mayBeLong = hasTime && facts.longRegisters + NEVER_LONG < registers;
+  const mayBeCohort = hasTime && facts.longRegisters === 0 && registers >= 4 && freeRegisters >= COHORT_REGISTERS;
   const short = (mode: WatchMode, trapLimit = TRAP_LIMIT): Design => ({
     name: "short",
     mode,

@@ -70,6 +70,7 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
         registers: room.registers,
         freeRegisters: room.freeRegisters,
         longRegisters: room.longRegisters,
+        longestNs: room.longestNs,
         hasRowsAhead,
         needsPair: needsPair.has(region.stratum),
       },

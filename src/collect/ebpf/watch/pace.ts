@@ -14,7 +14,9 @@ export interface Pace {
   armed(design: Design): void;
   /** Takes note of what looks were paid from the budget: from one watch to the next they put it off by as long as they hold up the budget at most. */
   spent(ns: number): void;
-  /** Goes on with another share of each CPU, in percent: what is still to be waited is as much longer as that is less. */
+  /** The longest time that a watch may take, ns: no bound unless copies ask for rests. */
+  longestNs(elapsedNs: number): number;
+  /** Goes on with another share of each CPU, in percent. */
   change(budgetPct: number, elapsedNs: number): void;
 }
 
@@ -24,7 +26,14 @@ export interface PaceOptions {
   readonly budgetPct: number;
   /** CPUs whose registers stop one by one when the limit is reached. */
   readonly cpus: number;
+  /** Share of its time that the target loses to slow copies while a watch is on, in [0, 1]; none where it is absent. */
+  readonly copyLoss?: () => number;
 }
+
+/** Slow copies may cost the target so many times what its traps may. */
+const COPIES_TIMES_BUDGET = 2;
+/** Where there are rests no watch takes more than this part of the time in which there may be one: the others would wait for it. */
+const LONGEST_PART = 1 / 8;
 
 /** The schedule waits at most so long for registers, and then goes on from there. */
 const MOST_BEHIND_NS = 50e6;
@@ -32,7 +41,7 @@ const MOST_BEHIND_NS = 50e6;
 const MOST_AT_ONCE = 4;
 
 /** The most that a watch can cost the CPU that pays for it, in ns: as many traps as it may have, and its retargets. */
-export function worstCostNs({ mode, trapLimit }: Design, { costs, cpus }: Omit<PaceOptions, "budgetPct">): number {
+export function worstCostNs({ mode, trapLimit }: Design, { costs, cpus }: Pick<PaceOptions, "costs" | "cpus">): number {
   return registersOf(mode).length * costs.retargetNs + (trapLimit + cpus - 1) * costs.trapNs;
 }
 
@@ -40,26 +49,50 @@ export function worstCostNs({ mode, trapLimit }: Design, { costs, cpus }: Omit<P
  * Watches that begin when the last one ended would begin more often where the program is busy, as busy words end them
  * early; those that wait for a debt to be paid would begin less often there. So each pays in advance for its dearest
  * course, and begins at a random moment of its turn, which no cycle of the program can follow.
+ *
+ * Where copies are slow beside watches these leave times without any: watches of a length d that begin at random at a rate r
+ * overlap, so that there is one in 1 - exp(-r d) of the time, and each pays for its own d.
  */
 export function createPace(options: PaceOptions, random: Random): Pace {
   let share = options.budgetPct / 100;
+  /** How many watches there may be in the mean; as many as registers allow where copies do not matter. */
+  const mostOn = (): number => {
+    const armed = (COPIES_TIMES_BUDGET * share) / (options.copyLoss?.() ?? 0);
+    return armed < 1 ? -Math.log1p(-armed) : Number.POSITIVE_INFINITY;
+  };
   const usual: Design = { name: "short", mode: "rw", trapLimit: TRAP_LIMIT, dwellLimitNs: 0 };
   const turns = (1e6 * ATTENTIVE_MS * share) / worstCostNs(usual, options);
+  const lengthOf = (design: Design): number =>
+    Math.max(worstCostNs(design, options) / share, design.dwellLimitNs / mostOn());
+  let last: Design | null = null;
+  /** Of the turn of the last watch, as it was reckoned last. */
+  let lengthNs = 0;
   let turnNs = 0;
   let beginNs = 0;
   /** For how long looks put the next watch off. */
   let putOffNs = 0;
+  /** Copies began or ended, or the budget changed: what is still to be waited gets as much longer as the turn. */
+  function reckonAnew(elapsedNs: number): void {
+    if (last === null) return;
+    const times = lengthOf(last) / lengthNs;
+    const later = (moment: number): number => (moment > elapsedNs ? elapsedNs + (moment - elapsedNs) * times : moment);
+    lengthNs *= times;
+    turnNs = later(turnNs);
+    beginNs = later(beginNs);
+  }
   return {
     // Watches that begin together see the same moment of the program: they tell less than as many that begin apart.
     atOnce: Math.min(MOST_AT_ONCE, Math.max(1, Math.round(turns))),
     isDue: (elapsedNs) => {
+      reckonAnew(elapsedNs);
       if (elapsedNs - turnNs > MOST_BEHIND_NS) turnNs = elapsedNs - MOST_BEHIND_NS;
       return elapsedNs >= beginNs;
     },
     armed(design) {
-      const length = worstCostNs(design, options) / share;
-      turnNs += length;
-      beginNs = turnNs + random() * length;
+      last = design;
+      lengthNs = lengthOf(design);
+      turnNs += lengthNs;
+      beginNs = turnNs + random() * lengthNs;
       putOffNs = 0;
     },
     spent(ns) {
@@ -68,13 +101,13 @@ export function createPace(options: PaceOptions, random: Random): Pace {
       turnNs += longer;
       beginNs += longer;
     },
+    longestNs(elapsedNs) {
+      const most = mostOn();
+      return most < Number.POSITIVE_INFINITY ? LONGEST_PART * elapsedNs * most : most;
+    },
     change(budgetPct, elapsedNs) {
-      const times = share / (budgetPct / 100);
       share = budgetPct / 100;
-      const later = (moment: number): number =>
-        moment > elapsedNs ? elapsedNs + (moment - elapsedNs) * times : moment;
-      turnNs = later(turnNs);
-      beginNs = later(beginNs);
+      reckonAnew(elapsedNs);
     },
   };
 }

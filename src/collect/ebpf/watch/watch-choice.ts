@@ -23,6 +23,8 @@ export interface Room {
   /** Registers that watching may hold on every CPU, and how many of them are free: at least one. */
   readonly registers: number;
   readonly freeRegisters: number;
+  /** The longest time that a watch may take. */
+  readonly longestNs: number;
   /** Registers that long watches hold. */
   readonly longRegisters: number;
   isWatched(draw: Draw): boolean;

@@ -70,6 +70,7 @@ async function start({ registers, seed, byTurns, words }: WatchPartOptions, scen
     // Seeded by itself: the draws are those of the seed whatever is in memory.
     resident: createResidentWords(residency, seededRandom(seed, RESIDENCY)),
     looks,
+    ...(strings === null ? {} : { strings }),
   });
   const owned = opening.move();
   owned.use(watch);
@@ -90,8 +91,9 @@ async function start({ registers, seed, byTurns, words }: WatchPartOptions, scen
     stop: () => watch.stop(),
     account: () => watch.account(),
     costs() {
-      const { counts, calibration, cpus, armed_share } = watch.summary();
-      const copies = calibration.copies && strings ? copyCost(strings(), calibration.copies, armed_share) : null;
+      const { counts, calibration, cpus, armed_share, beside_watches } = watch.summary();
+      const isKnown = calibration.copies && beside_watches && armed_share > 0;
+      const copies = isKnown ? copyCost(beside_watches, calibration.copies) : null;
       return [
         {
           what: "watch traps",
@@ -112,8 +114,8 @@ async function start({ registers, seed, byTurns, words }: WatchPartOptions, scen
       ];
     },
     warnings() {
-      const { calibration, armed_share } = watch.summary();
-      const slowed = calibration.copies ? copyWarning(strings?.() ?? null, calibration.copies, armed_share) : null;
+      const { calibration, armed_share, beside_watches } = watch.summary();
+      const slowed = calibration.copies ? copyWarning(beside_watches, calibration.copies, armed_share) : null;
       return [registerWarning(watch.summary()), slowed].filter((warning) => warning !== null);
     },
     findings() {

@@ -3,6 +3,7 @@ import type { Batch } from "../../../columnar/batch.ts";
 import type { Looks } from "../../../kernel/looks.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
 import { seededDraws, seededRandom } from "../../../statistics/prng.ts";
+import { besideWatches, type StringTicks } from "../copies/beside-watches.ts";
 import { finishWatch, type WatchEnd } from "./active-watch.ts";
 import { activeWatches, type Ending } from "./active-watches.ts";
 import { registersOf } from "./arm.ts";
@@ -34,6 +35,8 @@ export interface WatchOptions extends DrawSources {
   readonly byTurns?: boolean;
   /** Looks that hold locks of the target, charged to the budget; none where it is absent. */
   readonly looks?: Looks;
+  /** How often the timer found the target on a string instruction so far; none where it is absent. */
+  readonly strings?: () => StringTicks;
   /** The map of watched processes: what a child does that lives in the memory of a watched one counts as that one's. */
   readonly targetsFd?: number;
 }
@@ -58,6 +61,8 @@ export interface WatchSource extends Disposable {
 
 /** Separates the lengths of turns from the draws of a seed. */
 const TURNS = 0x7475726e;
+/** The timer ticks 50 times a second of a busy CPU. */
+const COPIES_NOTED_NS = 50_000_000n;
 /** Named words are armed again without a pause. */
 const NAMED_AT_ONCE = 4;
 const PLACE = { stream: "access", source: "watch", way: null } as const;
@@ -74,7 +79,11 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   const random = seededDraws(options.seed);
   const choice = namedOf(options) ?? drawnWatches(options, random);
   const budget = createBudget({ cpus, budgetPct: options.budgetPct, costs: calibration });
-  const pace = createPace({ costs: calibration, budgetPct: options.budgetPct, cpus: cpus.length }, random);
+  const { copies: slowdown } = calibration;
+  const copies =
+    options.strings && slowdown ? besideWatches(options.strings, slowdown, () => Number(machine.nowNs())) : null;
+  const copyLoss = (): number => copies?.lossShare() ?? 0;
+  const pace = createPace({ costs: calibration, budgetPct: options.budgetPct, cpus: cpus.length, copyLoss }, random);
   const turns = options.byTurns === true ? budgetTurns(options.budgetPct, seededRandom(options.seed, TURNS)) : null;
   const reservations = createReservations();
   const beginNs = machine.nowNs();
@@ -88,6 +97,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   /** Of times with a watch, and when the latest began: a watch that stops itself is there until it is noticed. */
   let armedNs = 0;
   let firstNs: bigint | null = null;
+  let copiesNotedNs = beginNs;
   let budgetPct = options.budgetPct;
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
 
@@ -133,6 +143,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       active.remove(watch);
       if (active.held() === 0 && firstNs !== null) {
         armedNs += Number(disarmedNs - firstNs);
+        copies?.note(true);
         firstNs = null;
       }
       const result = finishWatch(watch, end, disarmedNs, machine.state(watch.spec.slot), machine.decode);
@@ -165,6 +176,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     const generation = machine.nextGeneration();
     const refreshCount = calibration.countsEveryTrap ? trapLimit : 1;
     const spec = { slot, generation, pid, addr, sizeBytes, mode, trapLimit, refreshCount };
+    if (active.held() === 0) copies?.note(false);
     const result = machine.arm(spec);
     budget.chargeRetargets(registersOf(mode).length);
     counts.register_retries += result.ok ? result.watch.retries : result.retries;
@@ -194,6 +206,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       registers: registers.count,
       freeRegisters,
       longRegisters: heldLong,
+      longestNs: pace.longestNs(elapsedNs),
       isWatched: active.isWatched,
     });
     if (planned === null) return false;
@@ -215,12 +228,14 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   function summary(): WatchSummary {
     const elapsed_ns = Number(machine.nowNs() - beginNs);
     const spent = budget.spentNs();
+    copies?.note(active.held() > 0);
     const openNs = firstNs === null ? 0 : Number(machine.nowNs() - firstNs);
     return {
       counts,
       calibration,
       agreement,
       cpus: cpus.length,
+      beside_watches: copies?.ticks() ?? null,
       armed_share: elapsed_ns > 0 ? Math.min(1, (armedNs + openNs) / elapsed_ns) : 0,
       draw_lag_ns: counts.armings > 0 ? lagNs / counts.armings : 0,
       registers: registers.summary(),
@@ -266,6 +281,10 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       budget.refill(Number(nowNs - beginNs));
       takeTurn(nowNs);
       chargeLooks();
+      if (nowNs >= copiesNotedNs + COPIES_NOTED_NS) {
+        copiesNotedNs = nowNs;
+        copies?.note(active.held() > 0);
+      }
       readTraps();
       finish(active.ending(machine.state, nowNs));
       if (registers.lookAgain(active.held(), nowNs)) budget.chargeRetargets(1);

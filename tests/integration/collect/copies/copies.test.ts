@@ -21,24 +21,22 @@ function alone(program: string): number {
 
 function traced(program: string, ...options: readonly string[]) {
   const command = [process.execPath, CLI, "run", ...options, "--json", "--output", join(folder, "runs"), "--"];
-  const child = Bun.spawnSync([...command, program, "5"], { stderr: "pipe" });
+  const child = Bun.spawnSync([...command, program, "10"], { stderr: "pipe" });
   const { observer, validity, warnings } = JSON.parse(child.stdout.toString());
   return { copies: copiesIn(child.stderr.toString()), observer, validity, warnings: warnings as string[] };
 }
 
-test("a run says how much watches slow a program that copies, and that it is contaminated by it", () => {
+test("a run says how much watches slow a program that copies, and lets them rest so that it is little", () => {
   const program = compileProgram("copy-blocks");
   const before = alone(program);
-  const { copies, observer, validity, warnings } = traced(program);
+  const { copies, observer } = traced(program);
   const slowdown = Math.max(before, alone(program)) / copies;
-  const { value, hi } = observer.slowdown_pct;
+  const { lo, hi } = observer.slowdown_pct;
   // The tracer's interval has the whole of what was seen, but for the chance of a machine that others use.
   expect(1 + hi / 100).toBeGreaterThan(slowdown / 1.3);
-  // A processor whose copies do not mind registers has nothing to tell.
-  if (slowdown < 1.5) return;
-  expect(1 + value / 100).toBeGreaterThan(slowdown / 3);
-  expect(validity).toBe("contaminated");
-  expect(warnings.some((text) => text.includes("in copies and fills"))).toBe(true);
+  expect(1 + lo / 100).toBeLessThan(slowdown * 1.3);
+  // It does nothing but copy: with a watch all the time it took four times as long, and as much for a second before its copies are known.
+  expect(slowdown).toBeLessThan(1.6);
 });
 
 test("a run without watches leaves copies as quick as they are", () => {

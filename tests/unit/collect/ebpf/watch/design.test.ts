@@ -18,6 +18,7 @@ const facts: DesignFacts = {
   registers: 4,
   freeRegisters: 4,
   longRegisters: 0,
+  longestNs: Number.POSITIVE_INFINITY,
   hasRowsAhead: false,
   needsPair: false,
 };
@@ -103,4 +104,12 @@ describe("the design of a watch", () => {
   test("waits when no register is free", () => {
     expect(choose({ freeRegisters: 0 })).toBeNull();
   });
+});
+
+test("no watch is long where none may take long, and none takes longer than it may", () => {
+  const isLonger = many({ longestNs: 300e6, regionType: "activation" }).some(isLong);
+  expect(isLonger).toBe(false);
+  const long = many({ longestNs: 2e9, regionType: "activation" }).filter(isLong);
+  expect(long.length).toBeGreaterThan(0);
+  expect(Math.max(...long.map(({ dwellLimitNs }) => dwellLimitNs))).toBeLessThanOrEqual(2e9);
 });

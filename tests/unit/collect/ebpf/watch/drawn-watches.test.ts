@@ -19,6 +19,7 @@ const room = (freeRegisters: number): Room => ({
   registers: 4,
   freeRegisters,
   longRegisters: 0,
+  longestNs: Number.POSITIVE_INFINITY,
   isWatched: () => false,
 });
 

@@ -1,0 +1,70 @@
+/** How much of its time the target loses to slow copies while a watch is on: by what the timer found it doing lately, beside watches or not. */
+import type { CopySlowdown } from "./copy-slowdown.ts";
+import { isSlower, lostIn } from "./copy-slowdown.ts";
+
+/** Ticks of the timer that found the target running, and those of them on a string instruction, its own or the kernel's. */
+export interface StringTicks {
+  readonly ticks: number;
+  readonly in_string: number;
+  /** CPU time for which each stands, ns. */
+  readonly each_ns: number;
+}
+
+export interface BesideWatches {
+  /** Takes note of the ticks so far, which fell while a watch was on or while none was; call it before the first goes on, when the last is off, and now and then. */
+  note(isArmed: boolean): void;
+  /** Share of its time that the target loses while a watch is on, in [0, 1]; 0 as long as too little was seen. */
+  lossShare(): number;
+  /** All ticks, and those on a string instruction while a watch was on. */
+  ticks(): StringTicks;
+}
+
+/** The share is of the last one to two turns, each of so many ticks and so long: no shorter than what one phase of the work takes, and soon over when copies are. */
+const TURN_TICKS = 100;
+const TURN_NS = 2e9;
+/** Fewer tell no share. */
+const LEAST_TICKS = 10;
+
+/** Of one turn, as if a watch had been on all the time. */
+interface Turn {
+  readonly begin_ns: number;
+  ticks: number;
+  copying: number;
+  others: number;
+}
+
+/**
+ * A tick on a copy while no watch was on stands for as many as the copy would have taken longer. So the share is known as soon where watches rest, and
+ * they go on when the copies are over.
+ * @param strings ticks of the timer since it began
+ * @param nowNs any steady clock
+ */
+export function besideWatches(strings: () => StringTicks, slowdown: CopySlowdown, nowNs: () => number): BesideWatches {
+  const begin = (): Turn => ({ begin_ns: nowNs(), ticks: 0, copying: 0, others: 0 });
+  let last = strings();
+  let seen = 0;
+  let beside = 0;
+  let [before, turn] = [begin(), begin()];
+  function note(isArmed: boolean): void {
+    const now = strings();
+    const ticks = now.ticks - last.ticks;
+    const inString = now.in_string - last.in_string;
+    last = now;
+    if (ticks <= 0) return;
+    seen += ticks;
+    if (isArmed) beside += inString;
+    turn.ticks += ticks;
+    turn.copying += inString * (isArmed ? 1 : slowdown.large);
+    turn.others += ticks - inString;
+    if (turn.ticks >= TURN_TICKS && nowNs() >= turn.begin_ns + TURN_NS) [before, turn] = [turn, begin()];
+  }
+  return {
+    note,
+    lossShare() {
+      if (!isSlower(slowdown) || before.ticks + turn.ticks < LEAST_TICKS) return 0;
+      const copying = before.copying + turn.copying;
+      return (lostIn(slowdown.large) * copying) / (copying + before.others + turn.others);
+    },
+    ticks: () => ({ ticks: seen, in_string: beside, each_ns: last.each_ns }),
+  };
+}
