@@ -2,10 +2,10 @@
 import type { WatchSample } from "../input/input.ts";
 
 /** Watches of one piece of the run: fewer tell its density badly. */
-const LEAST_PER_PIECE = 24;
+export const LEAST_PER_PIECE = 24;
 const MOST_PIECES = 64;
 /** A watch of a piece that was hardly looked at stands for no more than so many others: it would carry all. */
-const MOST_RARE = 2;
+export const MOST_RARE = 2;
 
 /**
  * What a watch that began at a moment stands for, as the mean density over that around the moment: work that changes over the

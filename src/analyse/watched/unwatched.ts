@@ -1,7 +1,8 @@
-/** Stretches of a span in which no watch began: the tracer was stopped, or had no CPU. */
+/** Stretches of a span in which no watch began, or far fewer: the tracer was stopped, had no CPU, or left times without watches. */
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { coveredNs, type Span } from "../input/span.ts";
+import { LEAST_PER_PIECE, MOST_RARE } from "./arming-density.ts";
 import { MOST_YOUNG, youngReason } from "./young-memory.ts";
 
 /** A pause between two beginnings is a stretch where it is so many times the usual one, and at least this long. */
@@ -44,6 +45,19 @@ function outside(from: number, end: number, passedOver: Pieces): Pieces {
 }
 
 /**
+ * How much longer, in all, pieces of as many watches took than those may that weigh for as much as they are rarer, ns.
+ * @param pauses between beginnings, in order of time, ns
+ */
+function thinNs(pauses: readonly number[]): number {
+  const sumOf = (some: readonly number[]): number => some.reduce((sum, ns) => sum + ns, 0);
+  const pieces = Math.floor(pauses.length / LEAST_PER_PIECE);
+  const most = (MOST_RARE * sumOf(pauses)) / Math.max(1, pieces);
+  const from = (piece: number): number => Math.round((piece * pauses.length) / pieces);
+  const lengths = Array.from({ length: pieces }, (_, i) => sumOf(pauses.slice(from(i), from(i + 1))));
+  return sumOf(lengths.map((ns) => Math.max(0, ns - most)));
+}
+
+/**
  * Share of the span that lies in such stretches, in [0, 1].
  * @param watches all of the run, of every class
  * @param passedOver stretches in which none of them was to begin: these count as no time
@@ -68,5 +82,8 @@ export function unwatchedShare(
   for (const pieces of [...pauses, ...ends]) {
     if (lengthOf(pieces) > least) for (const [from, end] of pieces) sum += coveredNs(span, from, end);
   }
-  return Math.min(1, sum / window);
+  const inSpan = pauses
+    .map((pieces) => pieces.reduce((ns, [from, end]) => ns + coveredNs(span, from, end), 0))
+    .filter((ns) => ns > 0);
+  return Math.min(1, Math.max(sum, thinNs(inSpan)) / window);
 }
