@@ -1,5 +1,5 @@
 /** How long the first prompt of a run took: one that is longer than a batch comes in several. */
-import { detailOf, promptSequences } from "../schema/step-detail.ts";
+import { detailOf, draftGuesses, promptSequences } from "../schema/step-detail.ts";
 import { isOfPrompt } from "./decoded-beside.ts";
 
 /** A call that decodes or encodes, and that came to its end. */
@@ -38,7 +38,7 @@ interface Run {
   readonly sequence: string;
   readonly position: number;
   readonly tokens: number;
-  /** More than one token, or one that is known to be of a prompt. */
+  /** More than one token without guesses, or one that is known to be of a prompt. */
   readonly isPrompt: boolean;
 }
 
@@ -51,7 +51,9 @@ function runsOf({ pid, n_tokens, n_sequences, position_first, sequence_id, detai
   const { kv_rows, context } = detailOf({ detail });
   const place = placeOf(pid, String(context));
   const prompts = promptSequences({ detail });
-  const isPrompt = (named: unknown, tokens: number): boolean => tokens > 1 || isOfPrompt(named, prompts);
+  const guesses = draftGuesses({ detail });
+  const isPrompt = (named: unknown, tokens: number): boolean =>
+    tokens - (guesses.get(named) ?? 0) > 1 || isOfPrompt(named, prompts);
   const sequenceOf = (named: unknown): string => `${place} ${JSON.stringify(named)}`;
   if (Array.isArray(kv_rows)) {
     return kv_rows.flatMap((row: unknown) => {

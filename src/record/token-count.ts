@@ -1,7 +1,7 @@
 /** Tokens of a run, counted from the engine's steps as they pass. */
 import { type Batch, type ColumnData, isStringColumn } from "../columnar/batch.ts";
 import { bigintAt, numberAt, textAt } from "../columnar/cell.ts";
-import { promptSequences } from "../schema/step-detail.ts";
+import { detailOf, promptSequences, surelyTaken } from "../schema/step-detail.ts";
 import { decodedBeside } from "./decoded-beside.ts";
 import { createFirstPrompt } from "./first-prompt.ts";
 
@@ -10,7 +10,10 @@ export interface TokenCount {
   take(batch: Batch): void;
   /** Tokens of sequences of which a batch has more than one or the first, and of batches that are encoded; null before any. */
   readonly prompt_tokens: number | null;
-  /** Tokens that are the next one of a sequence, those beside a prompt in its batch too, as far as the engine tells them. */
+  /**
+   * Tokens that are the next one of a sequence, those beside a prompt in its batch too, as far as the engine tells them; of the guesses of a
+   * draft those that stayed in the cache.
+   */
   readonly decode_tokens: number;
   /** Those of them that were decoded beside a prompt in their batch. */
   readonly beside_tokens: number;
@@ -87,6 +90,8 @@ export function createTokenCount(): TokenCount {
   let wall_ns = 0;
   /** Where the last token, or the prompt, of each process ended. */
   const reached_ns = new Map<number, bigint>();
+  /** Whether the last batch of each process had a prompt. */
+  const besidePrompt = new Map<number, boolean>();
   const decoding = new Map<number, { readonly begin_ns: number; end_ns: number }>();
   const first = createFirstPrompt();
   /** Processes that made a context and computed nothing but trials since. */
@@ -117,6 +122,11 @@ export function createTokenCount(): TokenCount {
           prompt -= trial.tokens;
           trial = null;
         }
+        if (word === "kv_trim") {
+          const { kept_guesses: kept } = detailOf({ detail: textAt(batch.columns.detail, row) });
+          if (typeof kept === "number" && besidePrompt.get(pid)) beside += kept;
+          else if (typeof kept === "number") decoded += kept;
+        }
         const encodes = word === "encode";
         if (word !== "decode" && !encodes) continue;
         calls += 1;
@@ -128,10 +138,11 @@ export function createTokenCount(): TokenCount {
           unread += 1;
           continue;
         }
-        const tokens = Number(n_tokens.data[row] ?? 0);
         const [began, ended] = [BigInt(timestamp_ns.data[row] ?? 0), BigInt(end_ns.data[row] ?? 0)];
         const sequences = sequencesAt(n_sequences, row);
         const detail = textAt(batch.columns.detail, row);
+        const all = Number(n_tokens.data[row] ?? 0);
+        const tokens = surelyTaken(all, { detail });
         // One token of each of several sequences is a decode step too, where none of them is known to be of a prompt.
         const has_prompt = encodes || tokens > sequences || promptSequences({ detail }).length > 0;
         const decodes = !has_prompt || encodes ? 0 : Math.min(tokens - 1, decodedBeside(detail));
@@ -140,10 +151,11 @@ export function createTokenCount(): TokenCount {
         if (isShort && (isFirst || fresh.has(pid))) trial = { pid, tokens: tokens - decodes, isFirst };
         if (!isShort) fresh.delete(pid);
         first.take({
-          ...{ pid, begin_ns: began, end_ns: ended, n_tokens: tokens, n_sequences: sequences, has_prompt, detail },
+          ...{ pid, begin_ns: began, end_ns: ended, n_tokens: all, n_sequences: sequences, has_prompt, detail },
           position_first: numberAt(batch.columns.position_first, row),
           sequence_id: numberAt(batch.columns.sequence_id, row),
         });
+        besidePrompt.set(pid, has_prompt);
         if (has_prompt) {
           beside += decodes;
           prompt += tokens - decodes;

@@ -13,6 +13,7 @@ export function detailOf({ detail }: { readonly detail: string | null }): Readon
 }
 
 const PROMPT_SEQUENCES = "prompt_sequences";
+const DRAFTS = "drafts";
 
 /** Sequences of which a batch has one token, which is of their prompt, as its engine tells; none where it does not. */
 export function promptSequences(step: { readonly detail: string | null }): readonly unknown[] {
@@ -20,4 +21,23 @@ export function promptSequences(step: { readonly detail: string | null }): reado
   if (!step.detail?.includes(PROMPT_SEQUENCES)) return [];
   const sequences = detailOf(step)[PROMPT_SEQUENCES];
   return Array.isArray(sequences) ? sequences : [];
+}
+
+/** Guesses that a batch has behind a token that was sampled, by their sequence, as its engine tells; empty where it does not. */
+export function draftGuesses(step: { readonly detail: string | null }): ReadonlyMap<unknown, number> {
+  const guesses = new Map<unknown, number>();
+  if (!step.detail?.includes(DRAFTS)) return guesses;
+  const drafts = detailOf(step)[DRAFTS];
+  for (const draft of Array.isArray(drafts) ? drafts : []) {
+    const [sequence, count]: unknown[] = Array.isArray(draft) ? draft : [];
+    if (typeof count === "number" && Number.isSafeInteger(count) && count > 0) guesses.set(sequence, count);
+  }
+  return guesses;
+}
+
+/** Tokens of a batch that are no guesses. */
+export function surelyTaken(n_tokens: number, step: { readonly detail: string | null }): number {
+  let tokens = n_tokens;
+  for (const count of draftGuesses(step).values()) tokens -= count;
+  return tokens;
 }

@@ -7,6 +7,8 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "kv_cells",
   "kv_row_cells",
   "prompt_sequences",
+  "drafts",
+  "kept_guesses",
   "kv_caches",
   "moved_cache",
   "moved_sequences",

@@ -18,7 +18,11 @@ export function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) 
   const sequences = sequencesIn(runs);
   const [run] = runs;
   const prompts = runs.flatMap(({ sequences: ids, isPrompt }) => (isPrompt ? ids : []));
-  const alone = prompts.length === 0 ? {} : { prompt_sequences: prompts };
+  const drafts = runs.flatMap(({ sequences: [id], tokens, isDraft }) => (isDraft ? [[id, tokens - 1]] : []));
+  const marks = {
+    ...(prompts.length === 0 ? {} : { prompt_sequences: prompts }),
+    ...(drafts.length === 0 ? {} : { drafts }),
+  };
   const isOne = sequences.size === 1;
   const columns = {
     n_sequences: sequences.size,
@@ -26,13 +30,13 @@ export function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) 
     sequence_id: isOne ? (run?.sequences[0] ?? null) : null,
   };
   // One run of one sequence is what the columns say.
-  if (isOne && runs.length === 1) return { columns, detail: alone };
+  if (isOne && runs.length === 1) return { columns, detail: marks };
   const kv_rows = runs.map(({ sequences: ids, position, tokens }) => [
     ids.length === 1 ? ids[0] : ids,
     position,
     tokens,
   ]);
-  return { columns, detail: { kv_rows, ...alone } };
+  return { columns, detail: { kv_rows, ...marks } };
 }
 
 /** The same of tokens that are encoded: no rows are kept of them, and they stand at no position behind others. */

@@ -9,6 +9,8 @@ export interface PlacedRun extends BatchRun {
   readonly position: number;
   /** It is one token that is of the prompt of its sequences: nobody asked for logits by which it could have been sampled. */
   readonly isPrompt?: true;
+  /** Its first token was sampled, and those behind are guesses of what will be: all ask for logits, by which the engine judges them. */
+  readonly isDraft?: true;
 }
 
 /** Positions of one sequence that an operation is about; a negative end is the sequence's. */
@@ -24,6 +26,10 @@ interface Head {
   readonly next: Map<number, number>;
   /** Position from which on the last batch of a sequence asked for logits, NONE where it did not; missing where that is not known. */
   readonly asking: Map<number, number>;
+  /** Of a sequence whose last batch was a draft: where it stood. */
+  readonly drafts: Map<number, { readonly position: number; readonly tokens: number }>;
+  /** How prompts of several tokens ask for logits; null before one is known. A program whose prompts ask by all tokens gives no sign of drafts. */
+  promptsAsk: "by some" | "by all" | null;
   /** What the other sequences hold: nothing, where the cache was seen to be made or cleared, else what nobody saw. */
   others: "nothing" | "unseen";
   /** Those of the others of which the opposite holds. */
@@ -44,7 +50,8 @@ export interface CacheHeads {
   /** A batch was carried out. @param runs null where they are not known */
   advance(context: bigint, runs: readonly PlacedRun[] | null, begin: bigint): void;
   clear(context: bigint): void;
-  trim(context: bigint, stretch: Stretch): void;
+  /** @returns how many guesses of a draft stay, where what is behind them goes; 0 where there was none, or nothing is known of it */
+  trim(context: bigint, stretch: Stretch): number;
   copy(context: bigint, from: number, sequence: number): void;
   keep(context: bigint, sequence: number): void;
   shift(context: bigint, stretch: Stretch, positions: number): void;
@@ -76,7 +83,10 @@ export function cacheHeads(): CacheHeads {
     let head = heads.get(context);
     if (!head) {
       const others = made.has(context) ? "nothing" : "unseen";
-      head = { next: new Map(), asking: new Map(), others, exceptions: new Set(), isLinear: true, begins: [] };
+      head = {
+        ...{ next: new Map(), asking: new Map(), drafts: new Map(), promptsAsk: null },
+        ...{ others, exceptions: new Set(), isLinear: true, begins: [] },
+      };
       heads.set(context, head);
     }
     return head;
@@ -87,12 +97,14 @@ export function cacheHeads(): CacheHeads {
     if (sequence < 0) {
       head.next.clear();
       head.asking.clear();
+      head.drafts.clear();
       head.exceptions.clear();
       head.others = holds;
       return;
     }
     head.next.delete(sequence);
     head.asking.delete(sequence);
+    head.drafts.delete(sequence);
     if (head.others === holds) head.exceptions.delete(sequence);
     else head.exceptions.add(sequence);
   }
@@ -115,6 +127,44 @@ export function cacheHeads(): CacheHeads {
   /** True for one token of a prompt. Of several contexts one may be handed what another samples, as that of a draft. */
   function isPrompt(head: Head, { sequences, position, tokens }: PlacedRun): boolean {
     return asks && heads.size === 1 && tokens === 1 && sequences.every((id) => isUnasked(head, id, position));
+  }
+
+  /** True where the last batch of a sequence asked for logits of its last token, behind which a position is. */
+  function isAsked({ next, asking }: Head, sequence: number, position: number): boolean {
+    return position === next.get(sequence) && (asking.get(sequence) ?? NONE) < position;
+  }
+
+  /** True for a token that was sampled with guesses behind it, in a context whose prompts are seen to ask otherwise. */
+  function isDraft(head: Head, { sequences: [id = -1, ...others], position, tokens, asking }: PlacedRun): boolean {
+    return (
+      head.promptsAsk === "by some" &&
+      tokens > 1 &&
+      asking === tokens &&
+      others.length === 0 &&
+      isAsked(head, id, position)
+    );
+  }
+
+  /** Notes how a prompt asks, where a run of several tokens is one. */
+  function notePrompt(head: Head, { sequences: [id = -1], position, tokens, asking }: PlacedRun): void {
+    if (tokens < 2 || asking === null) return;
+    if (asking < tokens) head.promptsAsk ??= "by some";
+    else if (isUnasked(head, id, position)) head.promptsAsk = "by all";
+  }
+
+  /** What is known of a run beside where it stands. */
+  function marked(head: Head, run: PlacedRun): PlacedRun {
+    notePrompt(head, run);
+    if (isPrompt(head, run)) return { ...run, isPrompt: true };
+    return isDraft(head, run) ? { ...run, isDraft: true } : run;
+  }
+
+  /** How many guesses stay where all from a position on is removed: what was sampled before them stays too. */
+  function keptOf({ drafts }: Head, { sequence, from, to: end }: Stretch): number {
+    const draft = drafts.get(sequence);
+    if (draft === undefined || end >= 0) return 0;
+    const kept = from - draft.position - 1;
+    return kept >= 0 && kept < draft.tokens ? kept : 0;
   }
 
   function named({ next }: Head, sequence: number): number[] {
@@ -140,8 +190,7 @@ export function cacheHeads(): CacheHeads {
           position = Math.max(0, ...ends);
         }
         for (const sequence of run.sequences) next.set(sequence, position + run.tokens);
-        const whole = { ...run, position };
-        placed.push(isPrompt(head, whole) ? { ...whole, isPrompt: true } : whole);
+        placed.push(marked(head, { ...run, position }));
       }
       return placed;
     },
@@ -150,6 +199,7 @@ export function cacheHeads(): CacheHeads {
       if (runs === null) {
         head.isLinear = false;
         head.asking.clear();
+        head.drafts.clear();
         return;
       }
       let tokens = 0;
@@ -158,6 +208,8 @@ export function cacheHeads(): CacheHeads {
         const end = run.position + run.tokens;
         for (const sequence of run.sequences) {
           head.next.set(sequence, end);
+          if (run.isDraft) head.drafts.set(sequence, run);
+          else head.drafts.delete(sequence);
           if (run.asking === null) head.asking.delete(sequence);
           else head.asking.set(sequence, run.asking > 0 ? end - run.asking : NONE);
         }
@@ -172,13 +224,16 @@ export function cacheHeads(): CacheHeads {
       say(head, -1, "nothing");
       head.isLinear = true;
     },
-    trim(context, { sequence, from, to: end }) {
+    trim(context, stretch) {
+      const { sequence, from, to: end } = stretch;
       const head = headOf(context);
+      const kept = keptOf(head, stretch);
       if (from <= 0 && end < 0) {
         say(head, sequence, "nothing");
-        return;
+        return kept;
       }
       for (const id of named(head, sequence)) {
+        head.drafts.delete(id);
         const next = head.next.get(id);
         if (next === undefined || from >= next) continue;
         const asking = head.asking.get(id) ?? NONE;
@@ -188,10 +243,12 @@ export function cacheHeads(): CacheHeads {
         else if (from <= 0) say(head, id, "nothing");
         else head.next.set(id, from);
       }
+      return kept;
     },
     copy(context, from, sequence) {
       const head = headOf(context);
       head.isLinear = false;
+      head.drafts.delete(sequence);
       const next = nextOf(head, from);
       if (next === null) say(head, sequence, "unseen");
       else {
@@ -216,6 +273,7 @@ export function cacheHeads(): CacheHeads {
       const head = headOf(context);
       head.isLinear = false;
       for (const id of named(head, sequence)) {
+        head.drafts.delete(id);
         const next = head.next.get(id);
         if (next === undefined || from >= next || (end >= 0 && end < next)) continue;
         head.next.set(id, Math.max(0, next + positions));

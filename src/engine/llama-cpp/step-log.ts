@@ -295,8 +295,8 @@ export function stepLog(context: StepContext): StepLog {
       sequence = -1;
       if (cache !== null) heads.clear(cache);
     } else if (kind === "kv_trim") {
-      facts = { sequence, ...range };
-      if (cache !== null) heads.trim(cache, stretch);
+      const kept_guesses = cache === null ? 0 : heads.trim(cache, stretch);
+      facts = { sequence, ...range, ...(kept_guesses > 0 ? { kept_guesses } : {}) };
     } else if (kind === "kv_copy") {
       sequence = i32(third);
       facts = { sequence_from: stretch.sequence, position_from: i32(fourth), position_to: i32(fifth) };

@@ -1,6 +1,6 @@
 /** Rows of the step stream as the labels read them: times as ns since the origin of the run. */
 import type { RowOf } from "../../schema/row.ts";
-import { detailOf, promptSequences } from "../../schema/step-detail.ts";
+import { detailOf, promptSequences, surelyTaken } from "../../schema/step-detail.ts";
 import { relativeNs } from "./origin.ts";
 
 export interface StepRow {
@@ -61,11 +61,11 @@ export function stepRows(rows: Iterable<RowOf<"step">>, originNs: bigint): StepR
 }
 
 /**
- * True for a batch of prompt tokens: more tokens than sequences, or more than one where sequences are not known, or one that its engine
- * tells to be of a prompt; what is encoded is none that is generated.
+ * True for a batch of prompt tokens: more tokens than sequences, or more than one where sequences are not known, guesses of what will be
+ * sampled left out, or one that its engine tells to be of a prompt; what is encoded is none that is generated.
  */
 export function isPrefill(step: StepRow): boolean {
-  if (step.kind === "encode" || (step.n_tokens ?? 1) > (step.n_sequences ?? 1)) return true;
+  if (step.kind === "encode" || surelyTaken(step.n_tokens ?? 1, step) > (step.n_sequences ?? 1)) return true;
   return promptSequences(step).length > 0;
 }
 

@@ -98,6 +98,41 @@ describe("tokens of a run", () => {
     });
   });
 
+  test("are decoded in a draft: the one that was sampled, and the guesses that stay in the cache", () => {
+    const part = (position_first: number, n_tokens: number, begin_ms: number, more = {}): Step => ({
+      ...decode(n_tokens, begin_ms, begin_ms + 10),
+      ...{ position_first, n_sequences: 1, sequence_id: 3, detail: JSON.stringify({ context: "0x1", ...more }) },
+    });
+    const trim = (kept_guesses: number): Step => ({
+      ...{
+        kind: "kv_trim",
+        timestamp_ns: 0n,
+        sequence_id: 3,
+        detail: JSON.stringify({ context: "0x1", kept_guesses }),
+      },
+    });
+    const draft = part(64, 5, 20, { drafts: [[3, 4]] });
+    const alone = counted(part(0, 64, 0), draft, trim(2), part(67, 1, 40));
+    expect(alone).toMatchObject({ prompt_tokens: 64, decode_tokens: 4, beside_tokens: 0, ttft_ms: 10 });
+    expect(alone.decode_call_tokens_per_s).toBeCloseTo(4 / 0.02, 9);
+    // Beside a prompt of another.
+    const kv_rows = [
+      [3, 64, 5],
+      [4, 0, 9],
+    ];
+    const both = {
+      ...decode(14, 20, 30),
+      n_sequences: 2,
+      detail: JSON.stringify({ context: "0x1", kv_rows, drafts: [[3, 4]] }),
+    };
+    expect(counted(part(0, 64, 0), both, trim(2))).toMatchObject({
+      prompt_tokens: 73,
+      decode_tokens: 3,
+      beside_tokens: 3,
+      ttft_ms: 10,
+    });
+  });
+
   test("have none of the trials of a model that is loaded again, and all of a short prompt in a context that is in use", () => {
     const made: Step = { kind: "context", timestamp_ns: 0n, result: 16n };
     const cleared: Step = { kind: "kv_clear", timestamp_ns: 0n };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { cacheHeads } from "../../../../src/engine/llama-cpp/cache-heads.ts";
+import { cacheHeads, type PlacedRun } from "../../../../src/engine/llama-cpp/cache-heads.ts";
 
 const CONTEXT = 0x9000n;
 
@@ -20,7 +20,14 @@ function driven() {
     batch(...runs: readonly Run[]): number[] {
       return this.batchOf(CONTEXT, ...runs);
     },
+    /** Hands a batch over; the first sequences of its runs that are drafts. */
+    draft(...runs: readonly Run[]): number[] {
+      return this.placed(CONTEXT, runs).flatMap(({ isDraft, sequences: [first = -1] }) => (isDraft ? [first] : []));
+    },
     batchOf(context: bigint, ...runs: readonly Run[]): number[] {
+      return this.placed(context, runs).flatMap(({ isPrompt, sequences: [first = -1] }) => (isPrompt ? [first] : []));
+    },
+    placed(context: bigint, runs: readonly Run[]): readonly PlacedRun[] {
       const placed = heads.place(
         context,
         runs.map(([named, position, tokens, asking]) => ({
@@ -28,7 +35,7 @@ function driven() {
         })),
       );
       heads.advance(context, placed, 0n);
-      return (placed ?? []).flatMap(({ isPrompt, sequences: [first = -1] }) => (isPrompt ? [first] : []));
+      return placed ?? [];
     },
   };
 }
@@ -134,5 +141,79 @@ describe("a token that is alone of its sequence in a batch", () => {
     expect(heads.batch([[0, 1], 41, 1, 1])).toEqual([]);
     heads.batch([0, 42, 9, 0]);
     expect(heads.batch([[0, 1], 51, 1, 1])).toEqual([]);
+  });
+});
+
+describe("several tokens of a sequence in a batch, which all ask for logits,", () => {
+  test("are a draft where they stand behind a token that asked, and prompts do not ask so", () => {
+    const heads = driven();
+    expect(heads.draft([0, 0, 40, 1])).toEqual([]);
+    expect(heads.draft([0, 40, 5, 5])).toEqual([0]);
+    expect(heads.trim(CONTEXT, { sequence: 0, from: 42, to: -1 })).toBe(1);
+    expect(heads.draft([0, 42, 5, 5], [1, 0, 20, 1])).toEqual([0]);
+    expect(heads.trim(CONTEXT, { sequence: 0, from: 43, to: -1 })).toBe(0);
+    expect(heads.draft([0, 43, 3, 3], [1, 20, 4, 4])).toEqual([0, 1]);
+    expect(heads.trim(CONTEXT, { sequence: 0, from: 46, to: -1 })).toBe(2);
+    expect(heads.trim(CONTEXT, { sequence: 1, from: 22, to: -1 })).toBe(1);
+    // Once for each draft.
+    expect(heads.trim(CONTEXT, { sequence: 1, from: 22, to: -1 })).toBe(0);
+  });
+
+  test("are none where a conversation goes on by a prompt behind its answer, which asks for its last", () => {
+    const heads = driven();
+    heads.draft([0, 0, 40, 1]);
+    heads.draft([0, 40, 1, 1]);
+    expect(heads.draft([0, 41, 12, 1])).toEqual([]);
+    expect(heads.draft([0, 53, 2, 1])).toEqual([]);
+    expect(heads.draft([0, 55, 2, 2])).toEqual([0]);
+  });
+
+  test("are none where a program asks for all of its prompts, from the first such prompt on", () => {
+    const heads = driven();
+    heads.draft([0, 0, 512, 512]);
+    expect(heads.draft([0, 512, 512, 512])).toEqual([]);
+    heads.draft([0, 1024, 1, 1]);
+    expect(heads.draft([0, 1025, 9, 9])).toEqual([]);
+    const server = driven();
+    server.draft([0, 0, 40, 1]);
+    expect(server.draft([0, 40, 5, 5])).toEqual([0]);
+    server.draft([1, 0, 40, 40]);
+    expect(server.draft([0, 45, 5, 5])).toEqual([]);
+  });
+
+  test("are none where it is not known what asked before, or prompts were not seen, or not right behind", () => {
+    const unseen = driven();
+    unseen.forget(CONTEXT, 0);
+    expect(unseen.draft([0, 40, 5, 5])).toEqual([]);
+    expect(unseen.draft([0, 45, 5, 5])).toEqual([]);
+    const heads = driven();
+    heads.draft([0, 0, 40, 1]);
+    expect(heads.draft([0, 41, 5, 5])).toEqual([]);
+    heads.forget(CONTEXT, 0);
+    expect(heads.draft([0, 46, 5, 5])).toEqual([]);
+    heads.draft([1, 0, 40, null]);
+    expect(heads.draft([1, 40, 5, 5])).toEqual([]);
+    heads.draft([[2, 3], 0, 40, 1]);
+    expect(heads.draft([[2, 3], 40, 5, 5])).toEqual([]);
+  });
+
+  test("have no guesses that stay where their sequence is emptied, goes on, or loses what is before them", () => {
+    const heads = driven();
+    const drafted = (sequence: number) => {
+      heads.draft([sequence, 0, 40, 1]);
+      expect(heads.draft([sequence, 40, 5, 5])).toEqual([sequence]);
+    };
+    drafted(0);
+    expect(heads.trim(CONTEXT, { sequence: 0, from: 0, to: -1 })).toBe(0);
+    drafted(1);
+    expect(heads.trim(CONTEXT, { sequence: 1, from: 40, to: -1 })).toBe(0);
+    drafted(2);
+    heads.draft([2, 45, 1, 1]);
+    expect(heads.trim(CONTEXT, { sequence: 2, from: 43, to: -1 })).toBe(0);
+    drafted(3);
+    expect(heads.trim(CONTEXT, { sequence: 3, from: 0, to: 10 })).toBe(0);
+    drafted(4);
+    heads.clear(CONTEXT);
+    expect(heads.trim(CONTEXT, { sequence: 4, from: 43, to: -1 })).toBe(0);
   });
 });

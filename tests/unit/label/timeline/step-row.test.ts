@@ -1,5 +1,11 @@
 import { expect, test } from "bun:test";
-import { isWork, partialEngines, type StepRow, tellsSteps } from "../../../../src/label/timeline/step-row.ts";
+import {
+  isPrefill,
+  isWork,
+  partialEngines,
+  type StepRow,
+  tellsSteps,
+} from "../../../../src/label/timeline/step-row.ts";
 
 const recognised = (detail: string | null): StepRow => ({
   pid: 1,
@@ -38,4 +44,25 @@ test("a load that placed no tensor is no work, whatever ends it; a load that did
   expect(idle.map(isWork)).toEqual(idle.map(() => false));
   const work = [step("model_load", '{"weight_tensors":57}'), step("context"), step("graph"), step("decode")];
   expect(work.map(isWork)).toEqual(work.map(() => true));
+});
+
+test("a batch of guesses behind tokens that were sampled is none of a prompt, unless it has one beside", () => {
+  const batch = (n_tokens: number, n_sequences: number, detail: object): StepRow => ({
+    ...recognised(JSON.stringify(detail)),
+    ...{ kind: "decode", n_tokens, n_sequences },
+  });
+  expect(isPrefill(batch(5, 1, {}))).toBe(true);
+  expect(isPrefill(batch(5, 1, { drafts: [[0, 4]] }))).toBe(false);
+  expect(
+    isPrefill(
+      batch(9, 3, {
+        drafts: [
+          [0, 4],
+          [7, 2],
+        ],
+      }),
+    ),
+  ).toBe(false);
+  expect(isPrefill(batch(9, 2, { drafts: [[0, 4]] }))).toBe(true);
+  expect(isPrefill(batch(6, 2, { drafts: [[0, 4]], prompt_sequences: [1] }))).toBe(true);
 });
