@@ -138,5 +138,5 @@ test("a trace that cannot be read leaves no run directory, and is called by its 
   // Only the SQL engine sees that this is none.
   writeFileSync(path, "PAR1 this is no Parquet file PAR1");
   expect(await refused()).toMatchObject({ code: "data_quality", message: expect.stringContaining(path) });
-  expect([...new Bun.Glob("*/left").scanSync({ cwd: output, onlyFiles: false })]).toEqual([]);
+  expect(existsSync(output)).toBe(false);
 });
