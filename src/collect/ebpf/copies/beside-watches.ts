@@ -25,22 +25,25 @@ const TURN_NS = 2e9;
 /** Fewer tell no share. */
 const LEAST_TICKS = 10;
 
-/** Of one turn, as if a watch had been on all the time. */
+/** Ticks of one turn. */
 interface Turn {
   readonly begin_ns: number;
   ticks: number;
-  copying: number;
-  others: number;
+  /** On copies beside a watch, and without one. */
+  beside: number;
+  alone: number;
 }
+
+const sure = (count: number): number => Math.max(0, count - Math.sqrt(count));
 
 /**
  * A tick on a copy while no watch was on stands for as many as the copy would have taken longer. So the share is known as soon where watches rest, and
- * they go on when the copies are over.
+ * they go on when the copies are over. A standard error is taken away: few are mostly chance.
  * @param strings ticks of the timer since it began
  * @param nowNs any steady clock
  */
 export function besideWatches(strings: () => StringTicks, slowdown: CopySlowdown, nowNs: () => number): BesideWatches {
-  const begin = (): Turn => ({ begin_ns: nowNs(), ticks: 0, copying: 0, others: 0 });
+  const begin = (): Turn => ({ begin_ns: nowNs(), ticks: 0, beside: 0, alone: 0 });
   let last = strings();
   let seen = 0;
   let beside = 0;
@@ -54,16 +57,18 @@ export function besideWatches(strings: () => StringTicks, slowdown: CopySlowdown
     seen += ticks;
     if (isArmed) beside += inString;
     turn.ticks += ticks;
-    turn.copying += inString * (isArmed ? 1 : slowdown.large);
-    turn.others += ticks - inString;
+    turn[isArmed ? "beside" : "alone"] += inString;
     if (turn.ticks >= TURN_TICKS && nowNs() >= turn.begin_ns + TURN_NS) [before, turn] = [turn, begin()];
   }
   return {
     note,
     lossShare() {
-      if (!isSlower(slowdown) || before.ticks + turn.ticks < LEAST_TICKS) return 0;
-      const copying = before.copying + turn.copying;
-      return (lostIn(slowdown.large) * copying) / (copying + before.others + turn.others);
+      const ticks = before.ticks + turn.ticks;
+      if (!isSlower(slowdown) || ticks < LEAST_TICKS) return 0;
+      const found = before.beside + turn.beside;
+      const alone = before.alone + turn.alone;
+      const copying = sure(found) + slowdown.large * sure(alone);
+      return (lostIn(slowdown.large) * copying) / (copying + ticks - found - alone);
     },
     ticks: () => ({ ticks: seen, in_string: beside, each_ns: last.each_ns }),
   };

@@ -25,14 +25,21 @@ function timed(slowdown = SLOW) {
 describe("copies beside watches", () => {
   test("cost what they take longer of the ticks that find them", () => {
     const { beside, goOn } = timed();
-    goOn(100, 10, true);
-    expect(beside.lossShare()).toBeCloseTo((0.1 * 19) / 20, 9);
+    goOn(10_000, 1000, true);
+    expect(beside.lossShare()).toBeCloseTo((0.1 * 19) / 20, 2);
   });
 
   test("are known of those without a watch, which would be so many times as long beside one", () => {
     const { beside, goOn } = timed();
-    goOn(1050, 50, false);
+    goOn(105_000, 5000, false);
     expect(beside.lossShare()).toBeCloseTo((0.5 * 19) / 20, 2);
+  });
+
+  test("of which there are few are taken for chance", () => {
+    const { beside, goOn } = timed();
+    goOn(150, 3, true);
+    goOn(50, 1, false);
+    expect(beside.lossShare()).toBeLessThan(0.01);
   });
 
   test("tell nothing before there are enough ticks", () => {
