@@ -35,9 +35,9 @@ export function draftGuesses(step: { readonly detail: string | null }): Readonly
   return guesses;
 }
 
-/** Tokens of a batch that are no guesses. */
+/** Tokens of a batch that are no guesses; a detail that tells of more guesses than the batch has tokens is not believed. */
 export function surelyTaken(n_tokens: number, step: { readonly detail: string | null }): number {
   let tokens = n_tokens;
   for (const count of draftGuesses(step).values()) tokens -= count;
-  return tokens;
+  return tokens > 0 ? tokens : n_tokens;
 }

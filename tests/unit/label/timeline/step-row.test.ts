@@ -65,4 +65,6 @@ test("a batch of guesses behind tokens that were sampled is none of a prompt, un
   ).toBe(false);
   expect(isPrefill(batch(9, 2, { drafts: [[0, 4]] }))).toBe(true);
   expect(isPrefill(batch(6, 2, { drafts: [[0, 4]], prompt_sequences: [1] }))).toBe(true);
+  // More guesses than tokens: a trace that says so is not believed.
+  expect(isPrefill(batch(5, 1, { drafts: [[0, 90]] }))).toBe(true);
 });
