@@ -28,7 +28,7 @@ const SEED = Number(process.env.SEED ?? 7);
 const PERIOD_NS = 2_000_000;
 const PAGES = 8;
 const FAULTS_PER_S = (PAGES * 1e9) / PERIOD_NS;
-const WHOLE_S = BY_HAND ? 8 : 3;
+const WHOLE_S = BY_HAND ? 8 : 6;
 /** A kill comes so long after the facts of the recording were begun. */
 const SOONEST_MS = BY_HAND ? 4000 : 1200;
 const LATEST_MS = BY_HAND ? 9000 : 2200;
