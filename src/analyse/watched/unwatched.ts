@@ -67,10 +67,11 @@ export function unwatchedShare(
   span: Span,
   passedOver: AnalysisInput["passed_over"] = [],
 ): number {
+  const inSpanNs = (pieces: Pieces): number => pieces.reduce((sum, [from, end]) => sum + coveredNs(span, from, end), 0);
   const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
   const lengthOf = (pieces: Pieces): number => pieces.reduce((sum, [from, end]) => sum + end - from, 0);
   const pauses = Array.from(begins.subarray(1), (begin, i) => outside(begins[i] ?? 0, begin, passedOver));
-  const window = span.window_ns - passedOver.reduce((sum, [from, end]) => sum + coveredNs(span, from, end), 0);
+  const window = span.window_ns - inSpanNs(passedOver);
   if (pauses.length === 0 || !(window > 0)) return 0;
   const usual = Float64Array.from(pauses, lengthOf).sort()[pauses.length >> 1] ?? 0;
   const least = Math.max(LEAST_NS, TIMES_USUAL * usual);
@@ -80,10 +81,8 @@ export function unwatchedShare(
   ];
   let sum = 0;
   for (const pieces of [...pauses, ...ends]) {
-    if (lengthOf(pieces) > least) for (const [from, end] of pieces) sum += coveredNs(span, from, end);
+    if (lengthOf(pieces) > least) sum += inSpanNs(pieces);
   }
-  const inSpan = pauses
-    .map((pieces) => pieces.reduce((ns, [from, end]) => ns + coveredNs(span, from, end), 0))
-    .filter((ns) => ns > 0);
+  const inSpan = pauses.map(inSpanNs).filter((ns) => ns > 0);
   return Math.min(1, Math.max(sum, thinNs(inSpan)) / window);
 }

@@ -1,6 +1,5 @@
 /** How much of its time the target loses to slow copies while a watch is on: by what the timer found it doing lately, beside watches or not. */
-import type { CopySlowdown } from "./copy-slowdown.ts";
-import { isSlower, lostIn } from "./copy-slowdown.ts";
+import { type CopySlowdown, isSlower, lostIn } from "./copy-slowdown.ts";
 
 /** Ticks of the timer that found the target running, and those of them on a string instruction, its own or the kernel's. */
 export interface StringTicks {
