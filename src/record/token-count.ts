@@ -1,7 +1,7 @@
 /** Tokens of a run, counted from the engine's steps as they pass. */
 import { type Batch, type ColumnData, isStringColumn } from "../columnar/batch.ts";
 import { bigintAt, numberAt, textAt } from "../columnar/cell.ts";
-import { detailOf, promptSequences, surelyTaken } from "../schema/step-detail.ts";
+import { contextOf, draftedBy, keptGuesses, promptSequences, surelyTaken } from "../schema/step-detail.ts";
 import { decodedBeside } from "./decoded-beside.ts";
 import { createFirstPrompt } from "./first-prompt.ts";
 
@@ -12,7 +12,7 @@ export interface TokenCount {
   readonly prompt_tokens: number | null;
   /**
    * Tokens that are the next one of a sequence, those beside a prompt in its batch too, as far as the engine tells them; of the guesses of a
-   * draft those that stayed in the cache.
+   * draft those that stayed in the cache. What a draft model computes to guess counts nowhere, once it is known to be one.
    */
   readonly decode_tokens: number;
   /** Those of them that were decoded beside a prompt in their batch. */
@@ -82,26 +82,42 @@ function sequencesAt(column: ColumnData | undefined, row: number): number {
   return Math.max(1, Number(column.data[row] ?? 1));
 }
 
+/** Tokens of one context. */
+interface Sums {
+  prompt: number;
+  decoded: number;
+  beside: number;
+  call_ns: number;
+  /** Whether its last batch had a prompt. */
+  isBesidePrompt: boolean;
+}
+
 export function createTokenCount(): TokenCount {
-  let prompt = 0;
-  let decoded = 0;
-  let beside = 0;
-  let call_ns = 0;
+  const contexts = new Map<string, Sums>();
+  /** Contexts of draft models: their tokens are guesses of what others decode. */
+  const guessing = new Set<string>();
   let wall_ns = 0;
   /** Where the last token, or the prompt, of each process ended. */
   const reached_ns = new Map<number, bigint>();
-  /** Whether the last batch of each process had a prompt. */
-  const besidePrompt = new Map<number, boolean>();
   const decoding = new Map<number, { readonly begin_ns: number; end_ns: number }>();
   const first = createFirstPrompt();
   /** Processes that made a context and computed nothing but trials since. */
   const fresh = new Set<number>();
   /** What may be a trial, as long as its process computed nothing behind it. */
-  let trial: { readonly pid: number; readonly tokens: number; readonly isFirst: boolean } | null = null;
+  let trial: { readonly pid: number; readonly sums: Sums; readonly tokens: number; readonly isFirst: boolean } | null =
+    null;
   let unread = 0;
   let graphs = 0;
   let calls = 0;
   let phase = "running";
+  const sumsOf = (key: string): Sums => {
+    const sums = contexts.get(key) ?? { prompt: 0, decoded: 0, beside: 0, call_ns: 0, isBesidePrompt: false };
+    contexts.set(key, sums);
+    return sums;
+  };
+  const total = (name: "prompt" | "decoded" | "beside" | "call_ns"): number =>
+    contexts.entries().reduce((sum, [key, sums]) => sum + (guessing.has(key) ? 0 : sums[name]), 0);
+  const decodedInAll = (): number => total("decoded") + total("beside");
   return {
     take(batch) {
       const { kind, n_tokens, n_sequences, timestamp_ns, end_ns } = batch.columns;
@@ -119,17 +135,21 @@ export function createTokenCount(): TokenCount {
         // Nobody reads what came of it: it was no prompt.
         if (word === "kv_clear" && pid === trial?.pid) {
           if (trial.isFirst) first.forget();
-          prompt -= trial.tokens;
+          trial.sums.prompt -= trial.tokens;
           trial = null;
         }
         if (word === "kv_trim") {
-          const { kept_guesses: kept } = detailOf({ detail: textAt(batch.columns.detail, row) });
-          if (typeof kept === "number" && besidePrompt.get(pid)) beside += kept;
-          else if (typeof kept === "number") decoded += kept;
+          const step = { detail: textAt(batch.columns.detail, row) };
+          const sums = sumsOf(`${pid}/${contextOf(step)}`);
+          sums[sums.isBesidePrompt ? "beside" : "decoded"] += keptGuesses(step);
         }
         const encodes = word === "encode";
         if (word !== "decode" && !encodes) continue;
         calls += 1;
+        const detail = textAt(batch.columns.detail, row);
+        const [context, drafter] = [contextOf({ detail }), draftedBy({ detail })];
+        if (drafter !== null) guessing.add(`${pid}/${drafter}`);
+        if (guessing.has(`${pid}/${context}`)) continue;
         if (pid === trial?.pid) trial = null;
         if (end_ns.valid?.[row] === 0) continue;
         const result = numberAt(batch.columns.result, row) ?? 0;
@@ -140,7 +160,6 @@ export function createTokenCount(): TokenCount {
         }
         const [began, ended] = [BigInt(timestamp_ns.data[row] ?? 0), BigInt(end_ns.data[row] ?? 0)];
         const sequences = sequencesAt(n_sequences, row);
-        const detail = textAt(batch.columns.detail, row);
         const all = Number(n_tokens.data[row] ?? 0);
         const tokens = surelyTaken(all, { detail });
         // One token of each of several sequences is a decode step too, where none of them is known to be of a prompt.
@@ -148,21 +167,22 @@ export function createTokenCount(): TokenCount {
         const decodes = !has_prompt || encodes ? 0 : Math.min(tokens - 1, decodedBeside(detail));
         const isShort = has_prompt && !encodes && tokens <= TRIAL_TOKENS;
         const isFirst = first.took_ns === null;
-        if (isShort && (isFirst || fresh.has(pid))) trial = { pid, tokens: tokens - decodes, isFirst };
+        const sums = sumsOf(`${pid}/${context}`);
+        if (isShort && (isFirst || fresh.has(pid))) trial = { pid, sums, tokens: tokens - decodes, isFirst };
         if (!isShort) fresh.delete(pid);
         first.take({
           ...{ pid, begin_ns: began, end_ns: ended, n_tokens: all, n_sequences: sequences, has_prompt, detail },
           position_first: numberAt(batch.columns.position_first, row),
           sequence_id: numberAt(batch.columns.sequence_id, row),
         });
-        besidePrompt.set(pid, has_prompt);
+        sums.isBesidePrompt = has_prompt;
         if (has_prompt) {
-          beside += decodes;
-          prompt += tokens - decodes;
+          sums.beside += decodes;
+          sums.prompt += tokens - decodes;
           phase = "prefill";
         } else {
-          decoded += tokens;
-          call_ns += Number(ended - began);
+          sums.decoded += tokens;
+          sums.call_ns += Number(ended - began);
           const span = decoding.get(pid);
           if (span === undefined) decoding.set(pid, { begin_ns: Number(began), end_ns: Number(ended) });
           else span.end_ns = Number(ended);
@@ -173,19 +193,22 @@ export function createTokenCount(): TokenCount {
       }
     },
     get prompt_tokens() {
+      const prompt = total("prompt");
       return prompt > 0 ? prompt : null;
     },
     get decode_tokens() {
-      return decoded + beside;
+      return decodedInAll();
     },
     get beside_tokens() {
-      return beside;
+      return total("beside");
     },
     get decode_tokens_per_s() {
-      return decoded + beside > 1 ? (decoded + beside) / (wall_ns / 1e9) : null;
+      const decoded = decodedInAll();
+      return decoded > 1 ? decoded / (wall_ns / 1e9) : null;
     },
     get decode_call_tokens_per_s() {
-      return decoded > 1 ? decoded / (call_ns / 1e9) : null;
+      const decoded = total("decoded");
+      return decoded > 1 ? decoded / (total("call_ns") / 1e9) : null;
     },
     get ttft_ms() {
       return first.took_ns === null ? null : first.took_ns / 1e6;

@@ -14,6 +14,8 @@ export function detailOf({ detail }: { readonly detail: string | null }): Readon
 
 const PROMPT_SEQUENCES = "prompt_sequences";
 const DRAFTS = "drafts";
+const KEPT_GUESSES = "kept_guesses";
+const DRAFTED_BY = "drafted_by";
 
 /** Sequences of which a batch has one token, which is of their prompt, as its engine tells; none where it does not. */
 export function promptSequences(step: { readonly detail: string | null }): readonly unknown[] {
@@ -40,4 +42,24 @@ export function surelyTaken(n_tokens: number, step: { readonly detail: string | 
   let tokens = n_tokens;
   for (const count of draftGuesses(step).values()) tokens -= count;
   return tokens > 0 ? tokens : n_tokens;
+}
+
+/** Guesses that stay where a sequence is trimmed. */
+export function keptGuesses(step: { readonly detail: string | null }): number {
+  if (!step.detail?.includes(KEPT_GUESSES)) return 0;
+  const kept = detailOf(step)[KEPT_GUESSES];
+  return typeof kept === "number" && Number.isSafeInteger(kept) && kept > 0 ? kept : 0;
+}
+
+/** The context of a draft model that made the guesses of a batch, by its handle; null where the batch has none, or nobody knows it. */
+export function draftedBy(step: { readonly detail: string | null }): string | null {
+  if (!step.detail?.includes(DRAFTED_BY)) return null;
+  const drafter = detailOf(step)[DRAFTED_BY];
+  return typeof drafter === "string" ? drafter : null;
+}
+
+/** The context that a step is of, by its handle; null where it is not known. */
+export function contextOf({ detail }: { readonly detail: string | null }): string | null {
+  // Looked for, as each of many steps is asked and the rest of a detail may be long.
+  return detail === null ? null : (/"context":"([^"]*)"/.exec(detail)?.[1] ?? null);
 }

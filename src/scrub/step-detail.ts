@@ -52,7 +52,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "gap_ns",
 ]);
 /** Handles: which context, memory and model is meant. */
-const HANDLES: ReadonlySet<string> = new Set(["context", "memory", "model"]);
+const HANDLES: ReadonlySet<string> = new Set(["context", "memory", "model", "drafted_by"]);
 
 /** Null for what is no number, nor a list of them. */
 function numbersOf(value: unknown, depth = 3): unknown {

@@ -94,10 +94,10 @@ function stepPoints({ kvRows, input, span }: Group, kind: PassKind): CurvePoint[
   const n = new Float64Array(count);
   const [from, length] = [edges[0]?.[0] ?? 0, (edges[0]?.[1] ?? 1) - (edges[0]?.[0] ?? 0)];
   const mine = steps.filter(({ step }) => span.step === "all" || step === span.step);
-  mine.forEach(({ begin_ns }, i) => {
+  mine.forEach(({ begin_ns, is_guess }, i) => {
     const bin = Math.max(0, Math.min(count - 1, Math.floor((begin_ns - from) / length)));
     totals[bin] = (totals[bin] ?? 0) + (bytes[i] ?? 0);
-    n[bin] = (n[bin] ?? 0) + 1;
+    n[bin] = (n[bin] ?? 0) + (is_guess ? 0 : 1);
   });
   return edges.map(([x, x_end], i) => {
     const time = coveredNs(span, x, x_end);

@@ -81,7 +81,10 @@ export interface StepSample {
   readonly step: Step;
   readonly begin_ns: number;
   readonly end_ns: number;
+  /** Without guesses that did not stay. */
   readonly n_tokens: number;
+  /** True where a draft model guesses: such a batch is of the time between the steps for which it does, and has no tokens. */
+  readonly is_guess?: true;
 }
 
 /** The KV rows of one token that share their life, by the engine's steps. */

@@ -7,7 +7,8 @@ import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { type Regions, regionAt } from "../../label/regions/region-map.ts";
 import { isBatch, isPrefill, type StepRow } from "../../label/timeline/step-row.ts";
 import { wordsOf } from "../../schema/row.ts";
-import type { RegionType } from "../../schema/words.ts";
+import { contextOf, draftGuesses, keptGuesses, surelyTaken } from "../../schema/step-detail.ts";
+import type { RegionType, Step } from "../../schema/words.ts";
 import { formatBytes } from "../../units.ts";
 import type { KvRowSample, StepSample, WatchSample } from "./input.ts";
 
@@ -16,14 +17,30 @@ const MODES: readonly string[] = wordsOf("watch", "mode");
 const DESIGNS: readonly string[] = wordsOf("watch", "design");
 const ENDINGS: readonly string[] = wordsOf("watch", "ended_by");
 
-/** Batches that were carried out; one that had not returned ends with the run. */
+/** Batches that were carried out, without guesses that did not stay; one that had not returned ends with the run. */
 export function stepSamples(steps: readonly StepRow[], windowNs: number): StepSample[] {
-  return steps.filter(isBatch).map((step) => ({
-    step: isPrefill(step) ? "prefill" : "decode",
-    begin_ns: step.begin_ns,
-    end_ns: Math.min(step.end_ns, windowNs),
-    n_tokens: step.n_tokens ?? 0,
-  }));
+  const samples: StepSample[] = [];
+  /** Place of the last batch of each context. */
+  const lastOf = new Map<string, number>();
+  let turn: Step = "prefill";
+  for (const step of steps) {
+    const kept = step.kind === "kv_trim" ? keptGuesses(step) : 0;
+    if (kept > 0) {
+      const place = lastOf.get(`${step.pid}/${contextOf(step)}`) ?? -1;
+      const drafted = samples[place];
+      if (drafted) samples[place] = { ...drafted, n_tokens: drafted.n_tokens + kept };
+    }
+    if (!isBatch(step)) continue;
+    const times = { begin_ns: step.begin_ns, end_ns: Math.min(step.end_ns, windowNs) };
+    if (step.is_guess) {
+      samples.push({ ...times, step: turn, n_tokens: 0, is_guess: true });
+      continue;
+    }
+    turn = isPrefill(step) ? "prefill" : "decode";
+    if (draftGuesses(step).size > 0) lastOf.set(`${step.pid}/${contextOf(step)}`, samples.length);
+    samples.push({ ...times, step: turn, n_tokens: surelyTaken(step.n_tokens ?? 0, step) });
+  }
+  return samples;
 }
 
 /** What batches write of a cache that moves: each copy is data of its own, which the next batch reads once at least, to make another. */

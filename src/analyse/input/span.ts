@@ -173,7 +173,7 @@ function spanOfTurns(
  */
 export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] {
   const usable = steps
-    .filter((s) => Number.isFinite(s.begin_ns) && s.end_ns >= s.begin_ns)
+    .filter((s) => !s.is_guess && Number.isFinite(s.begin_ns) && s.end_ns >= s.begin_ns)
     .sort((a, b) => a.begin_ns - b.begin_ns);
   const first = usable[0];
   if (!first) return [spanOf("all", "all", [[0, windowNs]])];

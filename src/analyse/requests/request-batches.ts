@@ -1,6 +1,6 @@
 /** Which batches of the engine began and ended each request, by the sequence that the server says and the positions in it. */
 import { runsOf } from "../../label/kv/kv-tokens.ts";
-import { isBatch, type StepRow } from "../../label/timeline/step-row.ts";
+import { isBatch, isTurn, type StepRow } from "../../label/timeline/step-row.ts";
 import type { RowOf } from "../../schema/row.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 
@@ -32,7 +32,7 @@ export function decodingPid(steps: readonly StepRow[]): number | null {
 function sequenceBatches(steps: readonly StepRow[], pid: number | null): Map<number, SequenceBatch[]> {
   const found = new Map<number, SequenceBatch[]>();
   for (const step of steps) {
-    if (step.pid !== pid || !isBatch(step)) continue;
+    if (step.pid !== pid || !isTurn(step)) continue;
     for (const { sequences, position, tokens } of runsOf(step) ?? []) {
       for (const sequence of sequences) {
         const batches = found.get(sequence) ?? [];

@@ -33,7 +33,7 @@ export function blockPlan(span: { begin_ns: number; end_ns: number }, steps: rea
   }
   let prefills = 0;
   for (let block = 0; block < all; block++) if (prefillOf[block] === 0) prefillOf[block] = prefills++;
-  const tokens = steps.filter(({ step }) => step === "decode").length;
+  const tokens = steps.filter(({ step, is_guess }) => step === "decode" && !is_guess).length;
   return {
     blocks: [all, prefills, tokens],
     block_ns: blockNs,

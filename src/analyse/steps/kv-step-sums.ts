@@ -58,7 +58,7 @@ export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSam
   return {
     written_bytes: Float64Array.from(mine, (i) => written[i] ?? 0),
     needed_bytes: Float64Array.from(mine, (i) => Math.max(0, needed[i] ?? 0)),
-    tokens: Float64Array.from(mine, (i) => Math.max(1, all[i]?.n_tokens ?? 1)),
+    tokens: Float64Array.from(mine, (i) => (all[i]?.is_guess ? 0 : Math.max(1, all[i]?.n_tokens ?? 1))),
     isRestored,
   };
 }

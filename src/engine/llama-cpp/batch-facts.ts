@@ -12,8 +12,11 @@ export const i32 = (value: bigint): number => Number(BigInt.asIntN(32, value));
 /** Tokens of all runs. */
 export const tokensIn = (runs: readonly PlacedRun[]): number => runs.reduce((sum, { tokens }) => sum + tokens, 0);
 
-/** What the columns and the detail of a batch say of its tokens. */
-export function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) {
+/**
+ * What the columns and the detail of a batch say of its tokens.
+ * @param drafter the context of a draft model that made its guesses; null where it has none, or nobody knows it
+ */
+export function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null, drafter: bigint | null = null) {
   if (runs === null || n_tokens === 0) return { columns: {}, detail: {} };
   const sequences = sequencesIn(runs);
   const [run] = runs;
@@ -22,6 +25,7 @@ export function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) 
   const marks = {
     ...(prompts.length === 0 ? {} : { prompt_sequences: prompts }),
     ...(drafts.length === 0 ? {} : { drafts }),
+    ...(drafter === null ? {} : { drafted_by: hex(drafter) }),
   };
   const isOne = sequences.size === 1;
   const columns = {

@@ -38,6 +38,10 @@ interface Head {
   isLinear: boolean;
   /** Begins of the last batches of one token per sequence, in ns. */
   begins: bigint[];
+  /** Behind which positions other contexts decoded single tokens since its last batch. */
+  readonly besides: Map<bigint, Set<number>>;
+  /** The context that decoded what its last drafts guess, and how many in a row. */
+  drafter: { readonly context: bigint; readonly times: number } | null;
 }
 
 export interface CacheHeads {
@@ -47,6 +51,8 @@ export interface CacheHeads {
   begin(context: bigint): void;
   /** The runs with the positions that the batch leaves to the engine: the next ones of their sequences; null where those are not known. */
   place(context: bigint, runs: readonly BatchRun[]): PlacedRun[] | null;
+  /** The context of a draft model that made the guesses of a batch; null where it has none, and until it is sure. */
+  drafter(context: bigint, runs: readonly PlacedRun[]): bigint | null;
   /** A batch was carried out. @param runs null where they are not known */
   advance(context: bigint, runs: readonly PlacedRun[] | null, begin: bigint): void;
   clear(context: bigint): void;
@@ -63,6 +69,10 @@ export interface CacheHeads {
 }
 
 const PERIODS = 32;
+/** So many drafts in a row that another context was seen to guess, and it is taken for that of a draft model. */
+const SURE_DRAFTS = 3;
+/** Of more tokens between two batches of a context nothing is said. */
+const MOST_BESIDES = 4096;
 /** Behind every position: no token is behind it. */
 const NONE = Number.POSITIVE_INFINITY;
 
@@ -85,7 +95,7 @@ export function cacheHeads(): CacheHeads {
       const others = made.has(context) ? "nothing" : "unseen";
       head = {
         ...{ next: new Map(), asking: new Map(), drafts: new Map(), promptsAsk: null },
-        ...{ others, exceptions: new Set(), isLinear: true, begins: [] },
+        ...{ others, exceptions: new Set(), isLinear: true, begins: [], besides: new Map(), drafter: null },
       };
       heads.set(context, head);
     }
@@ -124,9 +134,14 @@ export function cacheHeads(): CacheHeads {
     return asking !== undefined && next !== null && position <= Math.min(asking, next);
   }
 
+  /** True where every draft model is known by those for which it guesses. */
+  function isOnly(head: Head): boolean {
+    return heads.size === 1 || (isSure(head) && heads.size === 2);
+  }
+
   /** True for one token of a prompt. Of several contexts one may be handed what another samples, as that of a draft. */
   function isPrompt(head: Head, { sequences, position, tokens }: PlacedRun): boolean {
-    return asks && heads.size === 1 && tokens === 1 && sequences.every((id) => isUnasked(head, id, position));
+    return asks && tokens === 1 && isOnly(head) && sequences.every((id) => isUnasked(head, id, position));
   }
 
   /** True where the last batch of a sequence asked for logits of its last token, behind which a position is. */
@@ -167,6 +182,30 @@ export function cacheHeads(): CacheHeads {
     return kept >= 0 && kept < draft.tokens ? kept : 0;
   }
 
+  function isSure({ drafter }: Head): boolean {
+    return drafter !== null && drafter.times >= SURE_DRAFTS;
+  }
+
+  /** Notes for the other contexts behind which positions one decoded single tokens. */
+  function noteBeside(context: bigint, runs: readonly PlacedRun[]): void {
+    if (heads.size < 2) return;
+    const ends = runs.filter(({ tokens }) => tokens === 1).map(({ position }) => position + 1);
+    for (const [other, { besides }] of heads) {
+      if (other === context) continue;
+      const all = besides.get(context) ?? new Set();
+      besides.set(context, all);
+      for (const end of ends) if (all.size < MOST_BESIDES) all.add(end);
+    }
+  }
+
+  function drop(context: bigint): void {
+    heads.delete(context);
+    for (const head of heads.values()) {
+      head.besides.delete(context);
+      if (head.drafter?.context === context) head.drafter = null;
+    }
+  }
+
   function named({ next }: Head, sequence: number): number[] {
     return sequence < 0 ? [...next.keys()] : [sequence];
   }
@@ -174,7 +213,7 @@ export function cacheHeads(): CacheHeads {
   return {
     only: () => (heads.size === 1 ? ([...heads.keys()][0] ?? null) : null),
     begin(context) {
-      heads.delete(context);
+      drop(context);
       made.add(context);
     },
     place(context, runs) {
@@ -194,8 +233,21 @@ export function cacheHeads(): CacheHeads {
       }
       return placed;
     },
+    drafter(context, runs) {
+      const head = headOf(context);
+      const ends = runs.flatMap(({ isDraft, position, tokens }) => (isDraft ? [position + tokens - 1] : []));
+      if (ends.length === 0) return null;
+      if (isSure(head)) return head.drafter?.context ?? null;
+      // Who guesses decodes the token that was sampled and all guesses but the last, one by one.
+      const found = [...head.besides].find(([, all]) => ends.every((end) => all.has(end)))?.[0];
+      const times = found === head.drafter?.context ? (head.drafter?.times ?? 0) : 0;
+      head.drafter = found === undefined ? null : { context: found, times: times + 1 };
+      return isSure(head) ? (found ?? null) : null;
+    },
     advance(context, runs, begin) {
       const head = headOf(context);
+      head.besides.clear();
+      noteBeside(context, runs ?? []);
       if (runs === null) {
         head.isLinear = false;
         head.asking.clear();
@@ -287,7 +339,7 @@ export function cacheHeads(): CacheHeads {
       say(head, sequence, "unseen");
     },
     free(context) {
-      heads.delete(context);
+      drop(context);
       made.delete(context);
     },
     tokenPeriodsNs() {

@@ -108,8 +108,6 @@ const DECODE = 1;
 /** Bit of LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY: what attention keeps is not part of the state. */
 const PARTIAL = 1n;
 
-const factsOf = (kind: WordOf<"step", "kind">) => (kind === "encode" ? encodedFacts : batchFacts);
-
 /** An empty log of one process. */
 export function stepLog(context: StepContext): StepLog {
   const { pid, weights, isSettled, cacheAt } = context;
@@ -168,6 +166,12 @@ export function stepLog(context: StepContext): StepLog {
     return runs.map((run) => ({ ...run, position: run.position ?? 0 }));
   }
 
+  /** What the columns and the detail of a batch say of its tokens. */
+  function factsOf(kind: WordOf<"step", "kind">, handle: bigint, n_tokens: number, runs: readonly PlacedRun[] | null) {
+    if (kind === "encode") return encodedFacts(n_tokens, runs);
+    return batchFacts(n_tokens, runs, runs && heads.drafter(handle, runs));
+  }
+
   function begin(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const handle = record.args[0];
     let facts: Record<string, unknown> = {};
@@ -191,7 +195,7 @@ export function stepLog(context: StepContext): StepLog {
       if (batch === null) outcome = record.unreadable !== 0 ? "unreadable" : "implausible";
       else {
         runs = batch.runs && placed(kind, handle, batch.runs);
-        const tokens = factsOf(kind)(batch.n_tokens, runs);
+        const tokens = factsOf(kind, handle, batch.n_tokens, runs);
         facts = { ...facts, ...tokens.detail };
         columns = { n_tokens: batch.n_tokens, ...tokens.columns };
       }
@@ -241,7 +245,7 @@ export function stepLog(context: StepContext): StepLog {
       const filled = runs === null ? null : tokensIn(runs);
       const n_tokens = call.graphTokens > 0 ? call.graphTokens : filled;
       if (filled !== n_tokens) runs = null;
-      const tokens = factsOf(kind)(n_tokens ?? 0, runs);
+      const tokens = factsOf(kind, call.context, n_tokens ?? 0, runs);
       row = { ...row, n_tokens, ...tokens.columns };
       facts = { ...facts, ...tokens.detail };
     }

@@ -21,6 +21,7 @@ function phases(slots: readonly Slot[], end_ns: number): { phase: string; begin_
 
 function nameOf(step: StepRow): string {
   if (!isBatch(step) || step.kind === "encode") return step.kind;
+  if (step.is_guess) return "guess";
   return isPrefill(step) ? "prefill" : "decode";
 }
 

@@ -2,12 +2,12 @@
  * Phase, step and token of every moment of a process, from what its engine did.
  *
  * weight_load: the first model_load of a load to the end of the last context made before the next batch.
- * generation: batches, and the gaps between them of at most one second (sampling, detokenising).
+ * generation: batches, and the gaps between them of at most one second (sampling, detokenising, guesses of a draft model).
  * teardown: from the first free after the last batch and load. idle: everything else.
  */
 import type { Phase, Step } from "../../schema/words.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
-import { isBatch, isPrefill, type StepRow } from "./step-row.ts";
+import { isBatch, isPrefill, isTurn, type StepRow } from "./step-row.ts";
 
 /** What is true from `begin_ns` to the begin of the next slot of the process. */
 export interface Slot {
@@ -71,7 +71,7 @@ function generationSpans(steps: readonly StepRow[], tokenOf: ReadonlyMap<StepRow
   let loadedSince = false;
   for (const step of steps) {
     if (LOADS.has(step.kind)) loadedSince = true;
-    if (!isBatch(step)) continue;
+    if (!isTurn(step)) continue;
     const gap = step.begin_ns - previousEnd;
     if (!loadedSince && gap > 0 && gap <= GENERATION_GAP_NS) {
       spans.push({ ...IDLE, phase: "generation", begin_ns: previousEnd, end_ns: step.begin_ns });
@@ -120,7 +120,7 @@ function slotsOf(spans: readonly Span[]): Slot[] {
 function tokenNumbers(steps: readonly StepRow[]): Map<StepRow, number> {
   const numbers = new Map<StepRow, number>();
   for (const step of [...steps].sort((left, right) => left.begin_ns - right.begin_ns)) {
-    if (isBatch(step) && !isPrefill(step)) numbers.set(step, numbers.size);
+    if (isTurn(step) && !isPrefill(step)) numbers.set(step, numbers.size);
   }
   return numbers;
 }

@@ -1,6 +1,6 @@
 /** Rows of the step stream as the labels read them: times as ns since the origin of the run. */
 import type { RowOf } from "../../schema/row.ts";
-import { detailOf, promptSequences, surelyTaken } from "../../schema/step-detail.ts";
+import { contextOf, detailOf, draftedBy, promptSequences, surelyTaken } from "../../schema/step-detail.ts";
 import { relativeNs } from "./origin.ts";
 
 export interface StepRow {
@@ -17,6 +17,8 @@ export interface StepRow {
   readonly sequence_id: number | null;
   readonly result: number | null;
   readonly detail: string | null;
+  /** True of a draft model, which computes to guess what another model decodes. */
+  readonly is_guess?: true;
 }
 
 /** False for a row by which an engine was recognised that tells no steps: nothing may be taken from their absence. */
@@ -44,20 +46,29 @@ export function isWork(step: StepRow): boolean {
 
 /** Step rows in order of their begin. */
 export function stepRows(rows: Iterable<RowOf<"step">>, originNs: bigint): StepRow[] {
-  const steps = Array.from(rows, (row) => ({
-    pid: row.pid,
-    engine: row.engine,
-    kind: row.kind,
-    begin_ns: relativeNs(row.timestamp_ns, originNs) ?? 0,
-    end_ns: relativeNs(row.end_ns, originNs) ?? Number.POSITIVE_INFINITY,
-    n_tokens: row.n_tokens,
-    n_sequences: row.n_sequences,
-    position_first: row.position_first,
-    sequence_id: row.sequence_id,
-    result: row.result === null ? null : Number(row.result),
-    detail: row.detail,
-  }));
-  return steps.sort((left, right) => left.begin_ns - right.begin_ns);
+  /** Contexts of draft models, with their process. */
+  const guessing = new Set<string>();
+  const steps = Array.from(rows, (row): StepRow => {
+    const drafter = draftedBy(row);
+    if (drafter !== null) guessing.add(`${row.pid}/${drafter}`);
+    return {
+      pid: row.pid,
+      engine: row.engine,
+      kind: row.kind,
+      begin_ns: relativeNs(row.timestamp_ns, originNs) ?? 0,
+      end_ns: relativeNs(row.end_ns, originNs) ?? Number.POSITIVE_INFINITY,
+      n_tokens: row.n_tokens,
+      n_sequences: row.n_sequences,
+      position_first: row.position_first,
+      sequence_id: row.sequence_id,
+      result: row.result === null ? null : Number(row.result),
+      detail: row.detail,
+    };
+  });
+  const isGuess = (step: StepRow): boolean => guessing.size > 0 && guessing.has(`${step.pid}/${contextOf(step)}`);
+  return steps
+    .map((step): StepRow => (isGuess(step) ? { ...step, is_guess: true } : step))
+    .sort((left, right) => left.begin_ns - right.begin_ns);
 }
 
 /**
@@ -77,3 +88,6 @@ export function isBatch(step: StepRow): boolean {
     (step.result === null || step.result === 0)
   );
 }
+
+/** True for a batch of which tokens come: not for one in which a draft model guesses those of another. */
+export const isTurn = (step: StepRow): boolean => isBatch(step) && step.is_guess !== true;

@@ -9,7 +9,6 @@ import { readRemote } from "../../../src/kernel/remote-memory.ts";
 import { kvTokens } from "../../../src/label/kv/kv-tokens.ts";
 import { isBatch, isPrefill, stepRows } from "../../../src/label/timeline/step-row.ts";
 import { createTokenCount } from "../../../src/record/token-count.ts";
-import { draftGuesses } from "../../../src/schema/step-detail.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
 import { BUILDS, fetchLlamaServer, type LlamaServer, type Slots } from "../../fixtures/llama-server.ts";
@@ -316,58 +315,6 @@ describe.each([
         ...[[1, true], ...Array(3).fill([1, false])],
       ]);
       expect(tokenCountOf(run)).toMatchObject({ prompt_tokens: BATCH_TOKENS + 2, decode_tokens: 8, beside_tokens: 0 });
-    },
-  );
-});
-
-const DRAFTED = TIMINGS.extend({
-  timings: TIMINGS.shape.timings.extend({ draft_n: z.number().default(0), draft_n_accepted: z.number().default(0) }),
-});
-
-describe.each([
-  ["llama_decode", server],
-  ["llama_process", newer],
-] as const)("a server that guesses ahead, whose build calls %s,", (_, build) => {
-  bunTest.skipIf(!build.ok)(
-    "has its drafts in steps of decoding, beside prompts of others too, and the tokens that it counts",
-    async () => {
-      if (!build.ok) return;
-      const port = freePort();
-      const counted = { prompts: 0, answers: 0, guesses: 0, kept: 0 };
-      const random = seededRandom(3);
-      const ask = async (n_predict: number): Promise<void> => {
-        const prompt = Array.from({ length: 3 + Math.floor(90 * random()) }, () => 3 + Math.floor(250 * random()));
-        const body = JSON.stringify({ prompt, n_predict, ignore_eos: true, temperature: 0 });
-        const response = await fetch(`http://127.0.0.1:${port}/completion`, { ...ALONE, method: "POST", body });
-        const { timings } = DRAFTED.parse(await response.json());
-        counted.prompts += timings.prompt_n;
-        counted.answers += timings.predicted_n - 1;
-        counted.guesses += timings.draft_n;
-        counted.kept += timings.draft_n_accepted;
-      };
-      const run = await runEngine(build.command(model, port, 1024, { slots: 2 }), {
-        env: { ...build.env, MRM_BATCH_TOKENS: String(BATCH_TOKENS), MRM_GUESSES: "5" },
-        objects: build.objects,
-        meanwhile: async (_session, pid) => {
-          await untilReady(port);
-          const client = async () => {
-            for (let i = 0; i < 4; i++) await ask(40 + Math.floor(60 * random()));
-          };
-          await Promise.all([client(), client(), client()]);
-          process.kill(pid, "SIGTERM");
-        },
-      });
-      expect(counted.kept).toBeGreaterThan(20);
-      expect(counted.guesses).toBeGreaterThan(counted.kept);
-      const batches = stepRows(run.steps, 0n).filter(isBatch);
-      const drafts = batches.map((step) =>
-        draftGuesses(step)
-          .values()
-          .reduce((sum, count) => sum + count, 0),
-      );
-      expect(drafts.reduce((sum, count) => sum + count, 0)).toBe(counted.guesses);
-      expect(batches.filter((step, i) => drafts[i] && !isPrefill(step)).length).toBeGreaterThan(5);
-      expect(tokenCountOf(run)).toMatchObject({ prompt_tokens: counted.prompts, decode_tokens: counted.answers });
     },
   );
 });

@@ -133,6 +133,26 @@ describe("tokens of a run", () => {
     });
   });
 
+  test("are none of a draft model once it is known to be one, those before that neither", () => {
+    const part = (context: string, position_first: number, n_tokens: number, begin_ms: number, more = {}): Step => ({
+      ...decode(n_tokens, begin_ms, begin_ms + 10),
+      ...{ position_first, n_sequences: 1, sequence_id: 3, detail: JSON.stringify({ context, ...more }) },
+    });
+    const turn = (position: number, begin_ms: number, more = {}): Step[] => [
+      ...[0, 1].map((i) => part("0x2", position + i, 1, begin_ms + 10 * i)),
+      part("0x1", position, 3, begin_ms + 20, { drafts: [[3, 2]], ...more }),
+      part("0x2", position, 3, begin_ms + 30),
+      { kind: "kv_trim", timestamp_ns: 0n, detail: JSON.stringify({ context: "0x1", kept_guesses: 1 }) },
+    ];
+    const before = [part("0x1", 0, 64, 0), part("0x2", 0, 64, 10), ...turn(64, 20)];
+    expect(counted(...before)).toMatchObject({ prompt_tokens: 131, decode_tokens: 4 });
+    const tokens = counted(...before, ...turn(66, 60, { drafted_by: "0x2" }), ...turn(68, 100));
+    expect(tokens).toMatchObject({ prompt_tokens: 64, decode_tokens: 6, beside_tokens: 0, ttft_ms: 10 });
+    expect(tokens.decode_call_tokens_per_s).toBeCloseTo(6 / 0.03, 9);
+    // From the end of the prompt on, 120 ms, less two batches of several tokens of the draft model before it was known.
+    expect(tokens.decode_tokens_per_s).toBeCloseTo(6 / 0.1, 9);
+  });
+
   test("have none of the trials of a model that is loaded again, and all of a short prompt in a context that is in use", () => {
     const made: Step = { kind: "context", timestamp_ns: 0n, result: 16n };
     const cleared: Step = { kind: "kv_clear", timestamp_ns: 0n };

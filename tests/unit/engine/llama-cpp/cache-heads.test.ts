@@ -14,8 +14,11 @@ type Run = readonly [
 function driven() {
   const heads = cacheHeads();
   heads.begin(CONTEXT);
+  let drafter: bigint | null = null;
   return {
     ...heads,
+    /** Who guessed what the last batch had. */
+    guessedBy: () => drafter,
     /** Hands a batch over; the first sequences of its runs that are one token of a prompt. */
     batch(...runs: readonly Run[]): number[] {
       return this.batchOf(CONTEXT, ...runs);
@@ -34,6 +37,7 @@ function driven() {
           ...{ sequences: typeof named === "number" ? [named] : named, position, tokens, asking },
         })),
       );
+      drafter = heads.drafter(context, placed ?? []);
       heads.advance(context, placed, 0n);
       return placed ?? [];
     },
@@ -215,5 +219,70 @@ describe("several tokens of a sequence in a batch, which all ask for logits,", (
     drafted(4);
     heads.clear(CONTEXT);
     expect(heads.trim(CONTEXT, { sequence: 4, from: 43, to: -1 })).toBe(0);
+  });
+});
+
+describe("a draft model", () => {
+  const OTHER = 0xa000n;
+  /** Decodes what was sampled and all guesses but the last, as who guesses does, from a position on. */
+  function guess(heads: ReturnType<typeof driven>, position: number, guesses: number, context = OTHER): void {
+    for (let i = 0; i < guesses; i++) heads.batchOf(context, [0, position + i, 1, 1]);
+    heads.trim(context, { sequence: 0, from: position, to: -1 });
+  }
+  function prompted() {
+    const heads = driven();
+    heads.draft([0, 0, 40, 1]);
+    heads.batchOf(OTHER, [0, 0, 40, 1]);
+    return heads;
+  }
+
+  test("is the context that decoded the guesses of three drafts in a row", () => {
+    const heads = prompted();
+    const said: (bigint | null)[] = [];
+    for (let i = 0; i < 4; i++) {
+      guess(heads, 40 + i, 5);
+      heads.draft([0, 40 + i, 6, 6]);
+      said.push(heads.guessedBy());
+      heads.trim(CONTEXT, { sequence: 0, from: 41 + i, to: -1 });
+    }
+    expect(said).toEqual([null, null, OTHER, OTHER]);
+    // Known then, whatever it decodes more; a batch without guesses has none.
+    heads.batch([0, 44, 1, 1]);
+    expect(heads.guessedBy()).toBeNull();
+    heads.free(OTHER);
+    heads.draft([0, 45, 6, 6]);
+    expect(heads.guessedBy()).toBeNull();
+  });
+
+  test("is no context that decoded less, or somewhere else, or before the batch in front", () => {
+    const heads = prompted();
+    for (let i = 0; i < 4; i++) {
+      guess(heads, 40 + i, 4);
+      guess(heads, 900, 5, 0xb000n);
+      heads.draft([0, 40 + i, 6, 6]);
+      expect(heads.guessedBy()).toBeNull();
+      heads.trim(CONTEXT, { sequence: 0, from: 41 + i, to: -1 });
+    }
+    guess(heads, 44, 5);
+    heads.draft([1, 0, 9, 1]);
+    for (let i = 0; i < 4; i++) {
+      heads.draft([0, 44, 6, 6]);
+      heads.trim(CONTEXT, { sequence: 0, from: 44, to: -1 });
+      expect(heads.guessedBy()).toBeNull();
+    }
+  });
+
+  test("leaves the last token of a prompt of its target to be told", () => {
+    const heads = prompted();
+    for (let i = 0; i < 3; i++) {
+      guess(heads, 40 + i, 5);
+      heads.draft([0, 40 + i, 6, 6]);
+      heads.trim(CONTEXT, { sequence: 0, from: 41 + i, to: -1 });
+    }
+    heads.batch([1, 0, 64, 0]);
+    expect(heads.batch([1, 64, 1, 1])).toEqual([1]);
+    heads.batchOf(0xb000n, [0, 0, 4, 1]);
+    heads.batch([2, 0, 64, 0]);
+    expect(heads.batch([2, 64, 1, 1])).toEqual([]);
   });
 });

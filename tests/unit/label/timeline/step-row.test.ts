@@ -1,11 +1,15 @@
 import { expect, test } from "bun:test";
 import {
+  isBatch,
   isPrefill,
+  isTurn,
   isWork,
   partialEngines,
   type StepRow,
+  stepRows,
   tellsSteps,
 } from "../../../../src/label/timeline/step-row.ts";
+import { rowWith } from "../../../fixtures/row-with.ts";
 
 const recognised = (detail: string | null): StepRow => ({
   pid: 1,
@@ -67,4 +71,28 @@ test("a batch of guesses behind tokens that were sampled is none of a prompt, un
   expect(isPrefill(batch(6, 2, { drafts: [[0, 4]], prompt_sequences: [1] }))).toBe(true);
   // More guesses than tokens: a trace that says so is not believed.
   expect(isPrefill(batch(5, 1, { drafts: [[0, 90]] }))).toBe(true);
+});
+
+test("a batch of the context that a draft says it was guessed by is a guess, in its own process", () => {
+  const batch = (pid: number, timestamp_ns: bigint, detail: object) =>
+    rowWith("step", {
+      pid,
+      kind: "decode",
+      n_tokens: 1,
+      timestamp_ns,
+      end_ns: timestamp_ns,
+      detail: JSON.stringify(detail),
+    });
+  const steps = stepRows(
+    [
+      batch(1, 1n, { context: "0x2" }),
+      batch(1, 2n, { context: "0x1", drafts: [[0, 4]], drafted_by: "0x2" }),
+      batch(1, 3n, { context: "0x2" }),
+      batch(2, 4n, { context: "0x2" }),
+    ],
+    0n,
+  );
+  expect(steps.map(({ is_guess }) => is_guess === true)).toEqual([true, false, true, false]);
+  expect(steps.map(isTurn)).toEqual([false, true, false, true]);
+  expect(steps.every(isBatch)).toBe(true);
 });
