@@ -27,7 +27,7 @@ function capped(uncapped: Interval, most: number): Interval {
   return interval(cap(uncapped.value), cap(uncapped.lo), cap(uncapped.hi));
 }
 
-/** The share of the bytes drawn that was touched within the window; of shorter watches what that share is at least. */
+/** The share of the bytes drawn that was touched within the window; of shorter watches what that share is at least, and no more than all. */
 function touchedShare(
   { exposures, weights, span, unwatched }: WatchSet,
   window: number,
@@ -63,7 +63,7 @@ function touchedShare(
   }
   const some = count((e) => isInside(span, e.armed_ns));
   const least = some.share.lo === null ? null : some.share.lo * (1 - unwatched);
-  return { share: interval(null, least, null), n: some.n, whole: false };
+  return { share: interval(null, least, least !== null && least > 0 ? 1 : null), n: some.n, whole: false };
 }
 
 export interface WindowTouched {
@@ -190,7 +190,7 @@ export const workingSet: MetricFamily = {
   ],
   estimator: [
     "A watch begins at a random moment: the share of the watches as long as window_ns, or whose bytes are freed within it, that see an access within it, times the bytes drawn.",
-    "Where fewer than 30 are as long, the share that all of them see is a lower bound.",
+    "Where fewer than 30 are as long, the share that all of them see is a lower bound, and what is mapped an upper one.",
     "Never above the mapped size, but for bytes that come into being within the window, which the upper end holds: above 1 % of the bytes there are bounds.",
     "Where no watch saw an access it has an upper end only.",
     "Sampled sources: from the blocks on which samples fell, per class and grain, to the mapped size in whole blocks; a value where that is the same.",

@@ -2,6 +2,8 @@
 import type { CoverageRow } from "../../../src/simulate/coverage.ts";
 import { clopperPearson } from "../../../src/statistics/clopper-pearson.ts";
 
+const share = (part: number, all: number): string => (all === 0 ? "" : `${((100 * part) / all).toFixed(1)} %`);
+
 const pct = (part: number, all: number): string => (all === 0 ? "" : `${Math.round((100 * part) / all)} %`);
 
 /** Rows that answer in fewer runs than this say so by the share of `ok` alone. */
@@ -11,9 +13,30 @@ const FEW = 5;
 const LEAST_HELD = 0.9;
 const LEVEL = 0.95;
 const LEAST_RIGHT = 0.97;
+/** So many values of a row, and that all of them hold says that its interval is wider than it need be. */
+const MANY = 100;
 const MOST_OFF = 0.05;
 
 const count = (rows: readonly CoverageRow[], which: (row: CoverageRow) => boolean): number => rows.filter(which).length;
+
+/** True where a value is told in fewer than half of the runs: who asks will seldom have it. */
+const isSeldom = ({ ok, runs }: CoverageRow): boolean => ok > 0 && 2 * ok < runs;
+
+/** Values, and how many of them hold, by figure: what is counted by token with what is not. */
+function figuresOf(rows: readonly CoverageRow[]): string[] {
+  const names = [...new Set(rows.map(({ metric }) => metric))];
+  const sum = (some: readonly CoverageRow[], number: (row: CoverageRow) => number): number =>
+    some.reduce((all, row) => all + number(row), 0);
+  return names.map((name) => {
+    const mine = rows.filter(({ metric }) => metric === name);
+    const [ok, bound] = [sum(mine, (row) => row.ok), sum(mine, (row) => row.bound)];
+    const [held, right] = [sum(mine, (row) => row.held), sum(mine, (row) => row.right)];
+    const many = mine.filter((row) => row.ok >= MANY);
+    const whole = many.length === 0 ? "" : `${count(many, (row) => row.held === row.ok)} of ${many.length}`;
+    const shares = [share(held, ok), String(bound), share(right, bound), whole];
+    return `| ${[name, String(ok), ...shares].join(" | ")} |`;
+  });
+}
 
 /** What the rows say together. */
 function summaryOf(rows: readonly CoverageRow[]): string {
@@ -26,12 +49,22 @@ function summaryOf(rows: readonly CoverageRow[]): string {
   // So few runs hold so little by chance where the true share is below the level.
   const isShort = (row: CoverageRow): boolean => isPoor(row) && (clopperPearson(row.held, row.ok).hi ?? 1) < LEVEL;
   const bounded = rows.filter(({ bound }) => bound >= FEW);
+  const total = (number: (row: CoverageRow) => number): number => rows.reduce((sum, row) => sum + number(row), 0);
+  const all = total((row) => row.runs);
   return [
     `${fewest === most ? most : `${fewest} to ${most}`} runs of each world.`,
     `Of ${answered.length} rows with a value in ${FEW} runs or more, the median holds the truth in ${Math.round(100 * median)} % of them;`,
     `${count(answered, isPoor)} rows hold it in fewer than 90 %, ${count(answered, isShort)} of them by more than the chance of so few runs;`,
     `the median estimate of ${count(answered, ({ ratio }) => Math.abs((ratio ?? 1) - 1) > MOST_OFF)} is more than 5 % off.`,
     `Of ${bounded.length} rows with a bound in ${FEW} runs or more, ${count(bounded, (row) => row.right / row.bound < LEAST_RIGHT)} are right in fewer than 97 %.`,
+    `Of all ${all} answers ${share(
+      total(({ ok }) => ok),
+      all,
+    )} are values and ${share(
+      total(({ bound }) => bound),
+      all,
+    )} bounds;`,
+    `${count(answered, isSeldom)} of the rows with a value have one in fewer than half of the runs (seldom).`,
   ].join(" ");
 }
 
@@ -70,7 +103,7 @@ export function accuracyTable(
       row.source,
       spanOf(row) === null ? row.metric : `${row.metric}, ${spanOf(row)}`,
       ...(isUneven ? [String(row.runs)] : []),
-      pct(row.ok, row.runs),
+      `${pct(row.ok, row.runs)}${isSeldom(row) ? ", seldom" : ""}`,
       ...value,
       row.ok >= FEW ? pct(row.held, row.ok) : "",
       pct(row.bound, row.runs),
@@ -81,6 +114,10 @@ export function accuracyTable(
   });
   return [
     summaryOf(telling),
+    "",
+    `| figure | values | held | bounds | right | rows of ${MANY} values or more of which all hold |`,
+    "|---|---|---|---|---|---|",
+    ...figuresOf(telling),
     "",
     `| world | source | figure |${isUneven ? " runs |" : ""} ok | estimate / truth | half width | held | bound | right | refused |`,
     `|---|---|---|${isUneven ? "---|" : ""}---|---|---|---|---|---|---|`,

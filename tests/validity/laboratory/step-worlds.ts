@@ -107,7 +107,30 @@ const byClock = (name: string, step: Between, standstill_ns: number): WorldKind 
   },
 });
 
+/** Steps of two lengths, one after the other; each word is read in the first four fifths of the shorter one. */
+const byTurns = (short: number, long: number): WorldKind => ({
+  name: `steps of ${short} and ${long} ms by turns`,
+  make: (random): World => {
+    const [both, steps]: [number, StepSample[]] = [short + long, []];
+    for (let begin = 0; (begin + both) * MS <= RUN_NS; begin += both) {
+      const [first, second, end] = [begin, begin + short, begin + both].map((time) => time * MS) as [
+        number,
+        number,
+        number,
+      ];
+      steps.push({ step: "decode", begin_ns: first, end_ns: second, n_tokens: 1 });
+      steps.push({ step: "decode", begin_ns: second, end_ns: end, n_tokens: 1 });
+    }
+    const list = words(() => {
+      const place = 0.8 * short * MS * random();
+      return loads(steps.map(({ begin_ns }) => begin_ns + place));
+    });
+    return one("weight", list, { steps, token_period_ns: (both / 2) * MS });
+  },
+});
+
 export const STEP_WORLDS: readonly WorldKind[] = [
+  byTurns(5, 15),
   engine(
     "steps of 2 to 6 ms between prompts, 3 ms still at an arming",
     "weight",

@@ -65,3 +65,16 @@ test("of which no watch saw a use it is an upper end, and no value", () => {
   expect(row?.why).toBe("none of 60 watched words was used within the window");
   expect(row?.hi).toBeGreaterThan(0);
 });
+
+test("of watches that are shorter than the window it lies between what they saw touched and what is mapped", () => {
+  const watches = Array.from({ length: 60 }, (_, i) =>
+    watch([[(10 * i + 1) * MS, "load"]], { watch_id: i + 1, begin_ns: 10 * i * MS, end_ns: (10 * i + 5) * MS }),
+  );
+  const regions = [region({ region_type: "activation" })];
+  const rows = computeMetrics(input({ watches, regions }));
+  const row = rows.find(({ metric, source }) => metric === "working_set_bytes" && source === "watch");
+  const mapped = regions[0]?.size_bytes ?? 0;
+  expect([row?.status, row?.value, row?.hi]).toEqual(["bound", null, mapped]);
+  expect(row?.lo).toBeGreaterThan(mapped / 2);
+  expect(row?.why).toBe("too few watches are as long as the window");
+});
