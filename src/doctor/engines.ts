@@ -39,7 +39,7 @@ interface ListedEngine {
 const ALL = "tensors by name, KV cells, steps and tokens";
 const WEIGHTS = "weights by name where a file of them stays mapped";
 const PAGED =
-  "on a CPU, x86-64, as in 0.32: the KV cache by layer, rows and sequences, steps and tokens, and with Python 3.11 and 3.12 weights and requests by name; activations are not identifiable";
+  "on a CPU, x86-64, as in 0.32: the KV cache by layer, rows and sequences, steps and tokens, and with Python 3.11 to 3.13 weights and requests by name; activations are not identifiable";
 const KINDS = "kinds of mapping, faults and accesses, but no tensors, steps or tokens";
 
 const LISTED: readonly ListedEngine[] = [

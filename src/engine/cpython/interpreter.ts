@@ -1,6 +1,6 @@
 /** The Python interpreter of a process: where its state lies, and which version it is. */
 import type { AddressOf, ReadMemory } from "../engine.ts";
-import { type PythonLayout, pythonLayout, pythonVersion } from "./layout.ts";
+import { OFFSET_WORDS, type PythonLayout, pythonLayout, pythonVersion, tellsPlaces, withToldPlaces } from "./layout.ts";
 
 /** The program itself, or the library with all of it. */
 const OBJECT = /\/(?:libpython3\.\d+\.so(?:\.[\d.]+)?|python3(?:\.\d+)?)$/;
@@ -27,7 +27,11 @@ export function pythonInterpreter(
   const bytes = versionAt === undefined ? null : read(versionAt, 4);
   if (bytes === null) return undefined;
   const version = pythonVersion(new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true));
-  return { version, layout: pythonLayout(version), runtime };
+  const layout = pythonLayout(version);
+  if (layout === null || !tellsPlaces(version)) return { version, layout, runtime };
+  const places = read(runtime, 8 * OFFSET_WORDS);
+  if (places === null) return undefined;
+  return { version, layout: withToldPlaces(layout, new BigUint64Array(places.slice().buffer)), runtime };
 }
 
 /** An interpreter whose objects can be read, or why those of the process cannot: null where it is only that it ends. */

@@ -14,31 +14,45 @@ export interface PythonLayout {
   readonly sharedNames: number;
   /** In front of an object its dict, if it has one already. */
   readonly dictBefore: number;
-  /** In front of an object the values of its attributes; null where the place of the dict leads to them, marked by its lowest bit. */
-  readonly valuesBefore: number | null;
+  /**
+   * Where the values of the attributes of an object without a dict are: a pointer to them lies so many bytes in front of it, or the place
+   * of the dict is one, marked by its lowest bit, or they lie in the object itself, behind what its class says that it has.
+   */
+  readonly values: { readonly before: number } | "marked" | "inside";
+  /** Bytes in front of the first of them. */
+  readonly valuesHead: number;
   /** Where the characters of a text of ASCII begin. */
   readonly text: number;
   /** The length of a whole number is a part of this word, the upper bits. */
   readonly digitCountShift: number;
 }
 
-/** Measured by offsetof on the headers of each version. */
+/** Measured by offsetof on the headers of each version; a later one says itself where its runtime, threads and frames have what is read of them. */
 const LAYOUTS: ReadonlyMap<string, PythonLayout> = new Map([
   [
     "3.11",
     {
       ...{ interpreter: 40, thread: 16, nextThread: 8, newestFrame: [56, 8], olderFrame: 48, locals: 72 },
-      ...{ sharedNames: 872, dictBefore: 24, valuesBefore: 32, text: 48, digitCountShift: 0 },
+      ...{ sharedNames: 872, dictBefore: 24, values: { before: 32 }, valuesHead: 0, text: 48, digitCountShift: 0 },
     },
   ],
   [
     "3.12",
     {
       ...{ interpreter: 40, thread: 72, nextThread: 8, newestFrame: [56, 0], olderFrame: 8, locals: 72 },
-      ...{ sharedNames: 880, dictBefore: 24, valuesBefore: null, text: 40, digitCountShift: 3 },
+      ...{ sharedNames: 880, dictBefore: 24, values: "marked", valuesHead: 0, text: 40, digitCountShift: 3 },
+    },
+  ],
+  [
+    "3.13",
+    {
+      ...{ interpreter: 632, thread: 7344, nextThread: 8, newestFrame: [72], olderFrame: 8, locals: 72 },
+      ...{ sharedNames: 880, dictBefore: 24, values: "inside", valuesHead: 8, text: 40, digitCountShift: 3 },
     },
   ],
 ]);
+/** Those that say themselves where their runtime, threads and frames have what is read of them. */
+const TELLING: ReadonlySet<string> = new Set(["3.13"]);
 
 /** `3.11` of the number that a build keeps in `Py_Version`: a byte each of major, minor, micro. */
 export function pythonVersion(number: number): string {
@@ -50,11 +64,42 @@ export function pythonLayout(version: string): PythonLayout | null {
   return LAYOUTS.get(version) ?? null;
 }
 
+/** How many words at the begin of the runtime of a build say where things are (`_Py_DebugOffsets`, Include/internal/pycore_runtime.h). */
+export const OFFSET_WORDS = 34;
+/** `xdebugpy`, as a word. */
+const OFFSETS_COOKIE = 0x7970677562656478n;
+/** Places among these words. */
+const [COOKIE, FREE_THREADED, INTERPRETERS, THREADS, NEXT_THREAD, FRAME, OLDER_FRAME, LOCALS] = [
+  0, 2, 5, 9, 21, 23, 29, 32,
+];
+/** No offset is larger. */
+const MOST_OFFSET = 1n << 24n;
+
+/** True where a build of that version says where its runtime, threads and frames have what is read of them. */
+export const tellsPlaces = (version: string): boolean => TELLING.has(version);
+
+/**
+ * The layout of a version with the places that the build itself tells, which may be others in each of its releases.
+ * @param words the first ones of its runtime
+ * @returns null where they are no such places, and for a build without the global lock, whose objects lie otherwise
+ */
+export function withToldPlaces(layout: PythonLayout, words: BigUint64Array): PythonLayout | null {
+  const offset = (place: number): number => Number(words[place] ?? MOST_OFFSET);
+  const [interpreter, thread, nextThread, frame, olderFrame, locals] = [
+    ...[INTERPRETERS, THREADS, NEXT_THREAD, FRAME, OLDER_FRAME, LOCALS].map(offset),
+  ] as [number, number, number, number, number, number];
+  const isTold = words[COOKIE] === OFFSETS_COOKIE && words[FREE_THREADED] === 0n;
+  const places = [interpreter, thread, nextThread, frame, olderFrame, locals];
+  if (!isTold || places.some((place) => place >= Number(MOST_OFFSET))) return null;
+  return { ...layout, interpreter, thread, nextThread, newestFrame: [frame], olderFrame, locals };
+}
+
 /** Fields that are alike in all of these versions. */
 export const FIELDS = {
   type: 8,
-  /** In a type the pointer to its name, and its flags. */
+  /** In a type the pointer to its name, the bytes that an object of it has, and its flags. */
   typeName: 24,
+  typeObjectBytes: 32,
   typeFlags: 168,
   /** In a dict. */
   dictKeys: 32,
@@ -64,6 +109,8 @@ export const FIELDS = {
   keysKind: 10,
   keysCount: 24,
   keysIndexes: 32,
+  /** In values that lie in the object itself whether they are those of its attributes: else its dict has these. */
+  valuesValid: 3,
   /** In lists and tuples. */
   length: 16,
   items: 24,
@@ -80,6 +127,8 @@ export const FIELDS = {
 
 /** Flags of a type: its objects keep a dict in front of themselves; they are such an object by inheritance. */
 export const TYPE_FLAGS = {
+  /** The values of their attributes lie in them. */
+  inlineValues: 1n << 2n,
   managedDict: 1n << 4n,
   list: 1n << 25n,
   tuple: 1n << 26n,

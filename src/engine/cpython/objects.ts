@@ -140,7 +140,7 @@ export function pythonObjects(
     const valuesAt = field(dict, FIELDS.dictValues);
     const found = keys === null ? null : keyed(keys);
     if (found === null || valuesAt === null) return null;
-    const values = valuesAt === 0n ? found.values : words(valuesAt, found.keys.length);
+    const values = valuesAt === 0n ? found.values : words(valuesAt + BigInt(layout.valuesHead), found.keys.length);
     const out = new Map<string, bigint>();
     for (const [i, key] of found.keys.entries()) {
       const value = values?.[i] ?? 0n;
@@ -162,11 +162,20 @@ export function pythonObjects(
 
   /** The dict of an object, or where the values lie that it keeps without one. */
   function attributePlace(object: bigint): { readonly dict: bigint } | { readonly values: bigint } | null {
-    if (!isA(object, TYPE_FLAGS.managedDict)) return null;
+    const { type, flags } = typeOf(object);
+    if ((flags & TYPE_FLAGS.managedDict) === 0n) return null;
+    const { values: kept } = layout;
+    if (kept === "inside" && (flags & TYPE_FLAGS.inlineValues) !== 0n) {
+      const values = object + (field(type, FIELDS.typeObjectBytes) ?? 0n);
+      const isValid = bytesAt(values, WORD)?.getUint8(FIELDS.valuesValid);
+      if (isValid === undefined) return null;
+      if (isValid === 1) return { values: values + BigInt(layout.valuesHead) };
+    }
     const place = pointer(object - BigInt(layout.dictBefore));
     if (place === null) return null;
-    if (layout.valuesBefore === null) return place & 1n ? { values: place + 1n } : { dict: place };
-    const values = pointer(object - BigInt(layout.valuesBefore));
+    if (kept === "inside") return { dict: place };
+    if (kept === "marked") return place & 1n ? { values: place + 1n } : { dict: place };
+    const values = pointer(object - BigInt(kept.before));
     return values === null || values === 0n ? { dict: place } : { values };
   }
 

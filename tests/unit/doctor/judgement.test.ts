@@ -297,7 +297,7 @@ describe("software, engines, heat and room", () => {
       "llama-server (/usr/bin/llama-server, build id ab, 34 of its functions can be probed): tensors by name",
     );
     expect(named(checks, "engine: vLLM").summary).toBe(
-      "vllm (/opt/bin/vllm, 0.32.0): on a CPU, x86-64, as in 0.32: the KV cache by layer, rows and sequences, steps and tokens, and with Python 3.11 and 3.12 weights and requests by name; activations are not identifiable",
+      "vllm (/opt/bin/vllm, 0.32.0): on a CPU, x86-64, as in 0.32: the KV cache by layer, rows and sequences, steps and tokens, and with Python 3.11 to 3.13 weights and requests by name; activations are not identifiable",
     );
     expect(named(checks, "engine: ollama")).toMatchObject({
       status: "info",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { symbolAddresses } from "../../../../src/collect/ebpf/engine/symbol-address.ts";
 import { readableInterpreter } from "../../../../src/engine/cpython/interpreter.ts";
+import { OFFSET_WORDS, pythonLayout, tellsPlaces, withToldPlaces } from "../../../../src/engine/cpython/layout.ts";
 import type { AddressOf, ReadMemory } from "../../../../src/engine/engine.ts";
 import { UNCOUNTED } from "../../../../src/kernel/looks.ts";
 
@@ -34,5 +35,32 @@ describe("the Python of a process", () => {
     const child = Bun.spawn(["true"]);
     await child.exited;
     expect(readableInterpreter(child.pid, symbolAddresses(UNCOUNTED), gone)).toEqual({ untold: null });
+  });
+});
+
+describe("a Python that says where its threads and frames are", () => {
+  const layout = pythonLayout("3.13");
+  /** The first words of its runtime. */
+  const told = (free_threaded: bigint, cookie = "xdebugpy"): BigUint64Array => {
+    const words = BigUint64Array.from({ length: OFFSET_WORDS }, (_, i) => BigInt(8 * i));
+    words[0] = new DataView(new TextEncoder().encode(cookie).buffer).getBigUint64(0, true);
+    words[2] = free_threaded;
+    return words;
+  };
+
+  test("is believed, as releases of one version have them elsewhere", () => {
+    if (layout === null) throw new Error("the layout is missing");
+    expect(withToldPlaces(layout, told(0n))).toEqual({
+      ...layout,
+      ...{ interpreter: 40, thread: 72, nextThread: 168, newestFrame: [184], olderFrame: 232, locals: 256 },
+    });
+  });
+
+  test("is not read where it says nothing, or has no lock around its objects, which lie otherwise then", () => {
+    if (layout === null) throw new Error("the layout is missing");
+    expect(withToldPlaces(layout, told(1n))).toBeNull();
+    expect(withToldPlaces(layout, told(0n, "nothing!"))).toBeNull();
+    expect(withToldPlaces(layout, told(0n).fill(2n ** 40n, 5, 6))).toBeNull();
+    expect(tellsPlaces("3.12")).toBe(false);
   });
 });

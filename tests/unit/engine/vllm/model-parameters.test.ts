@@ -10,7 +10,7 @@ import { modelRunner } from "../../../../src/engine/vllm/model-runner.ts";
 import { packedBytes } from "../../../../src/engine/vllm/packed-linear.ts";
 import { type RequestStates, requestStates } from "../../../../src/engine/vllm/request-states.ts";
 import { runnerFinder } from "../../../../src/engine/vllm/runner-finder.ts";
-import { addressOf, isReadable, type WaitingPython, waitingPython } from "../../../fixtures/waiting-python.ts";
+import { addressOf, isReadable, PYTHONS, type WaitingPython, waitingPython } from "../../../fixtures/waiting-python.ts";
 
 const PROGRAM = new URL("../../../fixtures/vllm_objects.py", import.meta.url).pathname;
 
@@ -27,134 +27,136 @@ let python: PythonObjects;
 const read: ReadMemory = (address, length) => program.read(address, length);
 const isKnown = (): boolean => isReadable(said);
 
-beforeAll(async () => {
-  program = await waitingPython(PROGRAM);
-  said = program.said;
-  interpreter = pythonInterpreter(said.pid, addressOf, read);
-  const layout = pythonLayout(said.version);
-  if (layout !== null) python = pythonObjects(read, layout);
-});
-afterAll(() => program.end());
-
 const at = (i: number): bigint => BigInt(said.data[i] ?? 0);
 const runner = (): bigint => {
   if (interpreter?.layout == null) throw new Error("there is no interpreter");
   return modelRunner(python, firstArguments(read, interpreter.layout, interpreter.runtime)) ?? 0n;
 };
 
-describe("a Python program's objects, read from outside while it waits in a method", () => {
-  test("are those of the version that it says it has", () => {
-    if (isKnown()) expect(interpreter?.version).toBe(said.version);
-    expect(pythonVersion(0x030b07f0)).toBe("3.11");
+describe.each(PYTHONS)("in Python %s,", (_, python3) => {
+  beforeAll(async () => {
+    program = await waitingPython(PROGRAM, python3);
+    said = program.said;
+    interpreter = pythonInterpreter(said.pid, addressOf, read);
+    const layout = pythonLayout(said.version);
+    if (layout !== null) python = pythonObjects(read, layout);
   });
+  afterAll(() => program.end());
 
-  test("have classes, attributes, texts, numbers and lists", () => {
-    if (!isKnown()) return;
-    expect(python.className(runner())).toBe("CPUModelRunner");
-    const requests = python.entries(python.attribute(runner(), "requests") ?? 0n);
-    expect([...(requests?.keys() ?? [])]).toEqual(["cmpl-a-0", "cmpl-b-0", "cmpl-c-0"]);
-    const state = requests?.get("cmpl-b-0") ?? 0n;
-    expect(python.text(python.attribute(state, "req_id") ?? 0n)).toBe("cmpl-b-0");
-    const [blocks = 0n] = python.elements(python.attribute(state, "block_ids") ?? 0n) ?? [];
-    expect(python.elements(blocks)?.map((one) => python.number(one))).toEqual([5, 2 ** 31]);
-  });
-
-  test("that are not what is asked of them say nothing", () => {
-    if (!isKnown()) return;
-    const [object] = [runner()];
-    expect(python.text(object)).toBeNull();
-    expect(python.entries(object)).toBeNull();
-    expect(python.elements(object)).toBeNull();
-    expect(python.attribute(object, "nothing")).toBeNull();
-    expect([python.className(8n), python.attribute(8n, "a"), python.text(8n), python.closure(8n)]).toEqual([
-      null,
-      null,
-      null,
-      null,
-    ]);
-  });
-});
-
-describe("the requests of a model runner", () => {
-  const states = (): RequestStates | null => {
-    if (interpreter?.layout == null) throw new Error("there is no interpreter");
-    return requestStates(read, { layout: interpreter.layout, runner: runner() }, pythonClasses());
-  };
-
-  test("are told by name with what they have: blocks, tokens that were worked on, and the tokens of their prompt", () => {
-    if (!isKnown()) return;
-    const found = states();
-    expect([...(found?.names ?? [])]).toEqual(["cmpl-a-0", "cmpl-b-0", "cmpl-c-0"]);
-    expect(found?.promptTokens("cmpl-a-0")).toBe(5);
-    expect(found?.keepsPrefixes()).toBe(true);
-    const step = { tokens: 1, length: 7, blocks: [3, 1] };
-    expect([found?.hasBlocks("cmpl-a-0", step), found?.isAt("cmpl-a-0", step)]).toEqual([true, true]);
-    expect(found?.isAt("cmpl-a-0", { ...step, length: 8 })).toBe(false);
-    // It was given the second since.
-    expect(found?.hasBlocks("cmpl-a-0", { ...step, blocks: [3] })).toBe(true);
-  });
-
-  test("have other blocks where one differs, where they are more, and where there are several lists of them", () => {
-    if (!isKnown()) return;
-    const found = states();
-    for (const blocks of [[3, 2], [1], [3, 1, 4]])
-      expect(found?.hasBlocks("cmpl-a-0", { tokens: 1, length: 7, blocks })).toBe(false);
-    expect(found?.hasBlocks("cmpl-c-0", { tokens: 1, length: 7, blocks: [3, 2] })).toBe(false);
-    expect(found?.hasBlocks("nobody", { tokens: 1, length: 7, blocks: [3, 2] })).toBe(false);
-  });
-});
-
-describe("the parameters of a model", () => {
-  test("are told with where they lie, those that were packed anew too, each once", () => {
-    if (!isKnown()) return;
-    const model = python.attribute(runner(), "model") ?? 0n;
-    const { parameters, missing } = moduleParameters(read, python, model, (module) =>
-      packedBytes(read, python, module),
-    );
-    expect(parameters).toEqual([
-      { name: "embed_tokens.weight", addr: at(0), size_bytes: 512, type: "f32", shape: [16, 8] },
-      { name: "layers.0.proj.weight", addr: at(1), size_bytes: 1024, type: "f32", shape: [16, 14] },
-      { name: "layers.0.norm.weight", addr: at(2) + 8n, size_bytes: 16, type: "bf16", shape: [8] },
-      { name: "lm_head.weight (packed)", addr: at(3), size_bytes: 512, type: "f32", shape: [16, 8] },
-    ]);
-    expect(missing).toEqual(["layers.0.lost.weight"]);
-  });
-
-  test("are rows of weights once a step was seen, and no sooner", () => {
-    if (!isKnown()) return;
-    const weights = loadedWeights(said.pid, runnerFinder(said.pid, addressOf));
-    expect(weights.look(read)).toBeNull();
-    weights.awake();
-    expect(weights.look(read)).toEqual({
-      graph: "model",
-      tensors: 4,
-      found: 4,
-      refused: { no_bytes: 1 },
-      nodes: 0,
-      unread_nodes: 0,
+  describe("a Python program's objects, read from outside while it waits in a method", () => {
+    test("are those of the version that it says it has", () => {
+      if (isKnown()) expect(interpreter?.version).toBe(said.version);
+      expect(pythonVersion(0x030b07f0)).toBe("3.11");
     });
-    const { tensors, steps } = weights.takeRows();
-    expect(tensors.map(({ name, layer, shape, evidence }) => [name, layer, shape, evidence])).toEqual([
-      ["embed_tokens.weight", null, "8x16", "engine_objects"],
-      ["layers.0.proj.weight", 0, "14x16", "engine_objects"],
-      ["layers.0.norm.weight", 0, "8", "engine_objects"],
-      ["lm_head.weight (packed)", null, "8x16", "engine_objects"],
-    ]);
-    expect(JSON.parse(steps[0]?.detail ?? "")).toEqual({ weight_tensors: 4, weight_bytes: 2064, weights_missing: 1 });
-    // Of a table of tokens few rows are read.
-    expect(weights.live().map(({ drawn }) => drawn)).toEqual([false, true, true, true]);
-    weights.awake();
-    expect(weights.look(read)).toBeNull();
+
+    test("have classes, attributes, texts, numbers and lists", () => {
+      if (!isKnown()) return;
+      expect(python.className(runner())).toBe("CPUModelRunner");
+      const requests = python.entries(python.attribute(runner(), "requests") ?? 0n);
+      expect([...(requests?.keys() ?? [])]).toEqual(["cmpl-a-0", "cmpl-b-0", "cmpl-c-0"]);
+      const state = requests?.get("cmpl-b-0") ?? 0n;
+      expect(python.text(python.attribute(state, "req_id") ?? 0n)).toBe("cmpl-b-0");
+      const [blocks = 0n] = python.elements(python.attribute(state, "block_ids") ?? 0n) ?? [];
+      expect(python.elements(blocks)?.map((one) => python.number(one))).toEqual([5, 2 ** 31]);
+    });
+
+    test("that are not what is asked of them say nothing", () => {
+      if (!isKnown()) return;
+      const [object] = [runner()];
+      expect(python.text(object)).toBeNull();
+      expect(python.entries(object)).toBeNull();
+      expect(python.elements(object)).toBeNull();
+      expect(python.attribute(object, "nothing")).toBeNull();
+      expect([python.className(8n), python.attribute(8n, "a"), python.text(8n), python.closure(8n)]).toEqual([
+        null,
+        null,
+        null,
+        null,
+      ]);
+    });
   });
 
-  test("are not identifiable where no interpreter is found, and the run says why", () => {
-    const weights = loadedWeights(
-      said.pid,
-      runnerFinder(said.pid, () => null),
-    );
-    weights.awake();
-    expect(weights.look(read)).toBeNull();
-    const [step] = weights.takeRows().steps;
-    expect(step?.detail).toContain("no Python interpreter was found");
+  describe("the requests of a model runner", () => {
+    const states = (): RequestStates | null => {
+      if (interpreter?.layout == null) throw new Error("there is no interpreter");
+      return requestStates(read, { layout: interpreter.layout, runner: runner() }, pythonClasses());
+    };
+
+    test("are told by name with what they have: blocks, tokens that were worked on, and the tokens of their prompt", () => {
+      if (!isKnown()) return;
+      const found = states();
+      expect([...(found?.names ?? [])]).toEqual(["cmpl-a-0", "cmpl-b-0", "cmpl-c-0"]);
+      expect(found?.promptTokens("cmpl-a-0")).toBe(5);
+      expect(found?.keepsPrefixes()).toBe(true);
+      const step = { tokens: 1, length: 7, blocks: [3, 1] };
+      expect([found?.hasBlocks("cmpl-a-0", step), found?.isAt("cmpl-a-0", step)]).toEqual([true, true]);
+      expect(found?.isAt("cmpl-a-0", { ...step, length: 8 })).toBe(false);
+      // It was given the second since.
+      expect(found?.hasBlocks("cmpl-a-0", { ...step, blocks: [3] })).toBe(true);
+    });
+
+    test("have other blocks where one differs, where they are more, and where there are several lists of them", () => {
+      if (!isKnown()) return;
+      const found = states();
+      for (const blocks of [[3, 2], [1], [3, 1, 4]])
+        expect(found?.hasBlocks("cmpl-a-0", { tokens: 1, length: 7, blocks })).toBe(false);
+      expect(found?.hasBlocks("cmpl-c-0", { tokens: 1, length: 7, blocks: [3, 2] })).toBe(false);
+      expect(found?.hasBlocks("nobody", { tokens: 1, length: 7, blocks: [3, 2] })).toBe(false);
+    });
+  });
+
+  describe("the parameters of a model", () => {
+    test("are told with where they lie, those that were packed anew too, each once", () => {
+      if (!isKnown()) return;
+      const model = python.attribute(runner(), "model") ?? 0n;
+      const { parameters, missing } = moduleParameters(read, python, model, (module) =>
+        packedBytes(read, python, module),
+      );
+      expect(parameters).toEqual([
+        { name: "embed_tokens.weight", addr: at(0), size_bytes: 512, type: "f32", shape: [16, 8] },
+        { name: "layers.0.proj.weight", addr: at(1), size_bytes: 1024, type: "f32", shape: [16, 14] },
+        { name: "layers.0.norm.weight", addr: at(2) + 8n, size_bytes: 16, type: "bf16", shape: [8] },
+        { name: "lm_head.weight (packed)", addr: at(3), size_bytes: 512, type: "f32", shape: [16, 8] },
+      ]);
+      expect(missing).toEqual(["layers.0.lost.weight"]);
+    });
+
+    test("are rows of weights once a step was seen, and no sooner", () => {
+      if (!isKnown()) return;
+      const weights = loadedWeights(said.pid, runnerFinder(said.pid, addressOf));
+      expect(weights.look(read)).toBeNull();
+      weights.awake();
+      expect(weights.look(read)).toEqual({
+        graph: "model",
+        tensors: 4,
+        found: 4,
+        refused: { no_bytes: 1 },
+        nodes: 0,
+        unread_nodes: 0,
+      });
+      const { tensors, steps } = weights.takeRows();
+      expect(tensors.map(({ name, layer, shape, evidence }) => [name, layer, shape, evidence])).toEqual([
+        ["embed_tokens.weight", null, "8x16", "engine_objects"],
+        ["layers.0.proj.weight", 0, "14x16", "engine_objects"],
+        ["layers.0.norm.weight", 0, "8", "engine_objects"],
+        ["lm_head.weight (packed)", null, "8x16", "engine_objects"],
+      ]);
+      expect(JSON.parse(steps[0]?.detail ?? "")).toEqual({ weight_tensors: 4, weight_bytes: 2064, weights_missing: 1 });
+      // Of a table of tokens few rows are read.
+      expect(weights.live().map(({ drawn }) => drawn)).toEqual([false, true, true, true]);
+      weights.awake();
+      expect(weights.look(read)).toBeNull();
+    });
+
+    test("are not identifiable where no interpreter is found, and the run says why", () => {
+      const weights = loadedWeights(
+        said.pid,
+        runnerFinder(said.pid, () => null),
+      );
+      weights.awake();
+      expect(weights.look(read)).toBeNull();
+      const [step] = weights.takeRows().steps;
+      expect(step?.detail).toContain("no Python interpreter was found");
+    });
   });
 });
