@@ -234,7 +234,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
         unit: perToken ? "passes/byte/token" : "bytes/s",
         definition: perToken
           ? `How many passes that ${kind === "read" ? "read" : "write"} go over a byte of the class per token that is decoded, or of the prompt in a prefill; sequences decoded together share a pass.`
-          : `Bytes of the class ${verb} per second, each byte once per pass, above the caches.`,
+          : `Bytes of the class ${verb} per second of the phase, pauses included, each byte once per pass, above the caches.`,
         formula: `sum over b of ${kind === "read" ? "R" : "W"}(b) / ${perToken ? "(B N)" : "S"}`,
         averaged_over: perToken ? "bytes and tokens" : "time",
       },

@@ -17,7 +17,7 @@ export function metricsPage(): string {
     "",
     "Generated from `src/analyse/metrics/registry.ts` by `bun run generate`; do not edit.",
     "",
-    "A figure of the scope `class` is for one class of data: `region_type`, or the kind of mapping where the class is unknown. One of the scope `process` is for all traced processes together; its phases are those of docs/columns.md, and `idle` is what no other phase has. With an engine the phase is `generation`: from its first step to the end of its last, so that loading and the zero-fill of the KV cache are outside. Without one it is the whole run.",
+    "A figure of the scope `class` is for one class of data: `region_type`, or the kind of mapping where the class is unknown. One of the scope `process` is for all traced processes together; its phases are those of docs/columns.md, and `idle` is what no other phase has. With an engine the phase is `generation`: from its first step to the end of its last, so that loading and the zero-fill of the KV cache are outside. Without one it is the whole run. Figures per second are over all of this time: a server that rests for half of it reads half as much per second as while it works.",
     "",
     "A watch is one random address, seen for a while. Its accesses are merged to passes: a run of accesses, each closer than max(50 us, 3 trap costs) to the one before, is one pass of a kernel over the tensor. The unit of every interval is the address, since what one address shows is correlated; for the engine's steps it is the step, and for the lives of KV rows the sequence. An address weighs as many bytes as it stands for: a quantile over passes counts each byte that a pass goes over.",
     "",

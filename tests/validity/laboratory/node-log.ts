@@ -145,11 +145,19 @@ function spanNs({ steps }: NodeLog): readonly [origin_ns: number, length_ns: num
   return [origin, (steps.at(-1)?.end_ns ?? origin) - origin];
 }
 
-/** The run as a world of which each word is touched in the middle of its nodes. */
+/** From the begin of a decode step to that of the next, in the middle, as the engine tells it to the policy; null where there are not two. */
+function tokenPeriodNs(steps: readonly StepSample[]): number | null {
+  const begins = steps.filter(({ step }) => step === "decode").map(({ begin_ns }) => begin_ns);
+  const periods = begins.slice(1).map((begin, i) => begin - (begins[i] ?? begin));
+  return periods.sort((a, b) => a - b)[periods.length >> 1] ?? null;
+}
+
+/** The run as a world of which each word is touched in the middle of its nodes; llama.cpp names its tensors. */
 export function nodeWorld(log: NodeLog, sequences: number): World {
   const [origin, run_ns] = spanNs(log);
   const strata = CLASSES.flatMap((type) => nodeStrata(log, type, origin, [0.5, 0.5]));
-  return { run_ns, token_period_ns: null, steps: stepSamples(log, sequences, origin), strata };
+  const steps = stepSamples(log, sequences, origin);
+  return { run_ns, token_period_ns: tokenPeriodNs(steps), steps, strata, is_named: true };
 }
 
 /** The decode steps, with the time between them. */
