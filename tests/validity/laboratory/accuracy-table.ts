@@ -22,20 +22,26 @@ const count = (rows: readonly CoverageRow[], which: (row: CoverageRow) => boolea
 /** True where a value is told in fewer than half of the runs: who asks will seldom have it. */
 const isSeldom = ({ ok, runs }: CoverageRow): boolean => ok > 0 && 2 * ok < runs;
 
-/** Values, and how many of them hold, by figure: what is counted by token with what is not. */
+/** Lines of a table: values, and how many of them hold, by figure, what is counted by token with what is not. */
 function figuresOf(rows: readonly CoverageRow[]): string[] {
   const names = [...new Set(rows.map(({ metric }) => metric))];
   const sum = (some: readonly CoverageRow[], number: (row: CoverageRow) => number): number =>
     some.reduce((all, row) => all + number(row), 0);
-  return names.map((name) => {
+  const tellsMany = rows.some(({ ok }) => ok >= MANY);
+  const lines = names.map((name) => {
     const mine = rows.filter(({ metric }) => metric === name);
     const [ok, bound] = [sum(mine, (row) => row.ok), sum(mine, (row) => row.bound)];
     const [held, right] = [sum(mine, (row) => row.held), sum(mine, (row) => row.right)];
     const many = mine.filter((row) => row.ok >= MANY);
     const whole = many.length === 0 ? "" : `${count(many, (row) => row.held === row.ok)} of ${many.length}`;
-    const shares = [share(held, ok), String(bound), share(right, bound), whole];
+    const shares = [share(held, ok), String(bound), share(right, bound), ...(tellsMany ? [whole] : [])];
     return `| ${[name, String(ok), ...shares].join(" | ")} |`;
   });
+  return [
+    `| figure | values | held | bounds | right |${tellsMany ? ` rows of ${MANY} values or more of which all hold |` : ""}`,
+    `|---|---|---|---|---|${tellsMany ? "---|" : ""}`,
+    ...lines,
+  ];
 }
 
 /** What the rows say together. */
@@ -115,8 +121,6 @@ export function accuracyTable(
   return [
     summaryOf(telling),
     "",
-    `| figure | values | held | bounds | right | rows of ${MANY} values or more of which all hold |`,
-    "|---|---|---|---|---|---|",
     ...figuresOf(telling),
     "",
     `| world | source | figure |${isUneven ? " runs |" : ""} ok | estimate / truth | half width | held | bound | right | refused |`,
