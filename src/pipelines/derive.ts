@@ -59,6 +59,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
     draw_lag_ns,
     is_cut,
     unshadowed: unshadowed(details),
+    cpus: hostOf(details).cpus,
   };
   const analysis = await analysisOf(directory.heldPath, details.imported, recorded, limits);
   limits.signal?.throwIfAborted();

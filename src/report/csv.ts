@@ -44,13 +44,20 @@ function faults(rows: readonly ReportMetric[], metric: string): string {
   return usable.length === 0 ? "" : String(usable.reduce((sum, { value }) => sum + (value ?? 0), 0));
 }
 
+/** The most memory that was read, as the Python package has it, also where there may have been more behind the last reading. */
+function peak(rows: readonly ReportMetric[]): string {
+  const row = rows.find(({ metric, source }) => metric === "rss_peak_bytes" && source === "process");
+  const bytes = row?.value ?? row?.lo;
+  return bytes === null || bytes === undefined ? "" : pythonFloat(bytes / MIB);
+}
+
 /** The row of the target as a whole; null where nothing is known of it. */
 function targetRow(report: RunReport): string | null {
   const rows = report.metrics.filter(({ scope, phase }) => scope === "process" && phase === "all");
   const ownColumns = [
     faults(rows, "first_touches"),
     faults(rows, "major_faults"),
-    figure(rows, "rss_peak_bytes", (bytes) => pythonFloat(bytes / MIB)),
+    peak(rows),
     figure(rows, "cpu_ns", seconds),
   ];
   const regions = report.labels.reduce((sum, label) => sum + label.regions, 0);
@@ -61,7 +68,7 @@ function targetRow(report: RunReport): string | null {
 
 /**
  * Text of metrics.csv: one row per region_type, sorted by it, and one of the target as a whole, lines ended by \n. A
- * figure that is a bound, insufficient or not identifiable is an empty field, as is the mean of retention, which censoring
+ * figure that is a bound, insufficient or not identifiable is an empty field, but for the most memory that was read, as is the mean of retention, which censoring
  * leaves undefined.
  */
 export function metricsCsv(report: RunReport): string {

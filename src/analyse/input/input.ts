@@ -244,6 +244,8 @@ export interface AnalysisInput {
   readonly regionKv?: readonly RegionKv[];
   /** Kinds of accesses that PEBS sampled at the level without a shadow; none where it is absent. */
   readonly unshadowed?: readonly ("loads" | "stores")[];
+  /** CPUs of the machine; absent or null where nobody knows. */
+  readonly cpus?: number | null;
   /** The whole first, then its parts; none where nobody watched allocations. */
   readonly allocations: readonly AllocationSample[];
   /** Classes of which every access is known. */

@@ -22,6 +22,8 @@ export interface RecordedFacts {
   readonly budget_turns?: readonly { readonly begin_ns: bigint; readonly budget_pct: number }[];
   /** Kinds of accesses that PEBS sampled at the level without a shadow; none where it is absent. */
   readonly unshadowed?: AnalysisInput["unshadowed"];
+  /** CPUs of the machine; absent or null where nobody knows. */
+  readonly cpus?: number | null;
   /** How long before its arming, on average, a watch was drawn by what was known then; 0 where it is absent. */
   readonly draw_lag_ns?: number;
   /** True where the files end with a closing, and what was open then is in none: a tracer that was killed, a full disk. */
@@ -65,6 +67,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     trap_cost_ns: facts.trap_cost_ns,
     draw_lag_ns: facts.draw_lag_ns ?? 0,
     unshadowed: facts.unshadowed ?? [],
+    cpus: facts.cpus ?? null,
     seed: facts.seed,
     sight: facts.sight,
   };

@@ -6,7 +6,7 @@ import type { Figure, MetricFamily } from "./metric.ts";
 
 const NAMES = ["cpu_ns", "cpu_user_ns", "cpu_system_ns", "cpus_busy", "cpu_per_token_ns"] as const;
 const METHOD =
-  "growth of the counters of /proc/PID/stat; the ends hold whenever it grew between two readings, and what their ticks cut off; n counts readings";
+  "growth of the counters of /proc/PID/stat; the ends hold whenever it grew between two readings or behind the last, and what their ticks cut off; n counts readings";
 
 const sum = (a: Growth, b: Growth): Growth => ({ value: a.value + b.value, lo: a.lo + b.lo, hi: a.hi + b.hi });
 
@@ -16,8 +16,10 @@ function figures(group: Group): Figure[] {
   const { cpu_user_ns: user, cpu_system_ns: system } = use.growth;
   const both = sum(user, system);
   const slack = TICKS_CUT_NS * use.counted;
-  const grown = (metric: string, growth: Growth, slackNs: number, per = 1): Figure =>
-    growthFigure(group, use, metric, growth, { per, slack: slackNs, method: METHOD });
+  // Behind its last reading a process may have had every CPU.
+  const behind = use.unread_ns * (group.input.cpus ?? 1);
+  const grown = (metric: string, { value, lo, hi }: Growth, slackNs: number, per = 1): Figure =>
+    growthFigure(group, use, metric, { value, lo, hi: hi + behind }, { per, slack: slackNs, method: METHOD });
   return [
     grown("cpu_ns", both, 2 * slack),
     grown("cpu_user_ns", user, slack),
@@ -68,7 +70,7 @@ export const cpuTime: MetricFamily = {
   estimator: [
     "Growth of the counters between the readings of /proc, 100 ms apart.",
     "Growth between two readings on both sides of an end of the span is shared out by time for the value, and counted not at all and in full for the ends.",
-    "What a process did after its last reading is not in it.",
+    "What a process did from its last reading to its end is not in the value; the upper end has all CPUs of the machine for that time.",
   ],
   sources: [[PROCESS, "/proc/PID/stat of every traced process"]],
   not_by_sampling: null,

@@ -1,7 +1,7 @@
 /** How often the program touches memory that the kernel must give it first. */
 import { interval } from "../../statistics/interval.ts";
 import type { Group } from "../input/group.ts";
-import { growthFigure, PROCESS } from "../process/census.ts";
+import { growthFigure, PROCESS, readingFigure } from "../process/census.ts";
 import { FAULT_KINDS } from "../process/fault-sums.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 
@@ -43,6 +43,13 @@ function read(group: Group): Figure[] {
   const { minor_faults: minor, major_faults: major } = use.growth;
   const method = "growth of the counters of /proc/PID/stat; the ends hold whenever it grew between two readings";
   const both = { value: minor.value + major.value, lo: minor.lo + major.lo, hi: minor.hi + major.hi };
+  if (use.unread_ns > 0) {
+    const why = "what a process that ended did behind its last reading is not counted";
+    return [
+      readingFigure(group, use, "faults", { value: null, lo: both.lo, hi: null }, method, why),
+      readingFigure(group, use, "major_faults", { value: null, lo: major.lo, hi: null }, method, why),
+    ];
+  }
   return [
     growthFigure(group, use, "faults", both, { method }),
     growthFigure(group, use, "major_faults", major, { method }),
@@ -104,6 +111,7 @@ export const pageFaults: MetricFamily = {
   ],
   estimator: [
     "Every fault is a row of the fault stream, and its address and time say of which region it is; what lies in no region that is known is unknown. /proc counts the faults of the traced processes as a whole, and also those that a call takes for a whole range at once, as mmap with MAP_POPULATE does: they are no exceptions of the program and have no row.",
+    "What a process did from its last reading to its end /proc does not count: its count is a lower end then.",
   ],
   sources: [
     [FAULT, "every page fault of the traced processes is recorded, with its address"],

@@ -8,11 +8,11 @@ import type { Figure, MetricFamily } from "./metric.ts";
 
 const METRIC = "resident_bytes";
 
-/** Most that all processes of the target had resident at one moment of the span; null where nobody knows. */
+/** Most that all processes of the target had resident at one moment of the span, up to their last readings; null where nobody knows. */
 function targetPeak({ input, span }: Group): number | null {
   const { counts } = input;
   const index = counts?.spans.findIndex(({ phase, step }) => phase === span.phase && step === span.step) ?? -1;
-  return counts?.process?.[index]?.peak_hi_bytes ?? null;
+  return counts?.process?.[index]?.read_peak_bytes ?? null;
 }
 
 /** What the looks in the span found, most of all and how many they were. */
@@ -77,7 +77,7 @@ export const residentBytes: MetricFamily = {
     "It is no sample: a look asks for every page of every mapping of the traced processes, and a page is resident where the page table of the process has it, as for its resident set.",
     "A page of a file counts where the process has touched it, also where other processes share it, and not where the page cache alone has it; in two of them it counts twice, as in two mappings of one process, but that a class has no more than it has mapped, where a tensor of a file that is mapped twice counts once; swapped pages and the page of zeros do not count.",
     "A tensor has of a page the bytes that it shares with it.",
-    "Between two looks there may have been more: the upper end of the interval holds at any moment, no more than the class has mapped at one and no more than the traced processes have resident at one (`rss_peak_bytes`).",
+    "Between two looks there may have been more: the upper end of the interval holds at any moment up to the last reading of /proc, at most 0.1 s before a process ends: no more than the class has mapped at one and no more than the traced processes have resident at one (the kernel's mark, as of `rss_peak_bytes`).",
     "Without a look, that upper end is all there is, and n counts regions.",
   ],
   sources: [

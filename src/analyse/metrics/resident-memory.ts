@@ -19,7 +19,8 @@ const PSS = "pss_most_bytes";
 function peakFigure(group: Group, use: ProcessUse): Figure {
   const { peak_lo_bytes: lo, peak_hi_bytes: hi, processes } = use;
   const several = processes > 1 ? `up to ${processes} processes: their peaks need not have been at one moment` : null;
-  const open = "the peak may have been between two readings, or before the first";
+  const open =
+    "the peak may have been between two readings, before the first, or behind the last one of a process that ended";
   return readingFigure(
     group,
     use,
@@ -95,6 +96,7 @@ export const residentMemory: MetricFamily = {
     "Read from /proc every 100 ms, the proportional set every 5 s at most.",
     "The peak is exact where the kernel's high-water mark of one process rose between two readings inside the span; else it lies between what was read and that mark.",
     "Of several processes the sum of the marks is only an upper end.",
+    "What a process that ended held behind its last reading nobody read: there is no upper end then.",
     "Where nobody read /proc, as in an imported capture of memray, the most that memray read of one process, every 10 ms, is a lower end of the peak of the whole run.",
   ],
   sources: [

@@ -33,7 +33,7 @@ export async function loadProcess(
   originNs: bigint,
   onMoment: (point: ProcessPoint) => void,
 ): Promise<ProcessUse[] | null> {
-  const readings = processReadings(slices, (pid, time_ns) => forks.before(pid, time_ns), onMoment);
+  const readings = processReadings(slices, forks.before, onMoment, forks.endFrom);
   const { low, high } = twoWords(originNs);
   let seen = 0;
   await scanColumns(capture, "process", ["timestamp_ns", "pid", "role", ...NUMBERS, ...OPTIONAL], (columns, rows) => {

@@ -43,14 +43,18 @@ export interface ProcessUse {
   readonly processes: number;
   /** Time of the span between the first reading of the run and the last. */
   readonly read_ns: number;
-  /** Most resident memory at one moment: reached for sure, and not exceeded; null where nobody knows. */
+  /** Most resident memory at one moment: reached for sure, and not exceeded; null where nobody knows, as where a process went on behind its last reading. */
   readonly peak_lo_bytes: number;
   readonly peak_hi_bytes: number | null;
+  /** The same up to the last reading of each process. */
+  readonly read_peak_bytes: number | null;
   /** Most at one reading. */
   readonly most: Readonly<Record<Part, number>>;
   /** Most at one reading of the proportional set, which is read less often; null where it was not. */
   readonly pss_bytes: number | null;
   readonly growth: Readonly<Record<Counter, Growth>>;
+  /** Time in the span, or beside it, from the last reading of a process to its end, summed: what it did then is in no counter. */
+  readonly unread_ns: number;
   /** Processes whose counters grew in the span, or may have; each counter of time is rounded down to a tick. */
   readonly counted: number;
 }
@@ -78,6 +82,8 @@ interface Known {
   readonly counted: number;
   /** As it was read last, which is seldom; null before, and of a process too large for it. */
   readonly pss_bytes: number | null;
+  /** When it was last read to have memory. */
+  readonly alive_ns: number;
 }
 
 const newPss = () => ({ bytes: 0, read: false, missing: false });
@@ -112,11 +118,13 @@ function raise(most: Float64Array, mask: number, bytes: number): void {
  * @param bornAfter when a process that is read for the first time was forked in the run, at the latest before `time_ns`;
  *   null where it was there before, or nobody knows: then its counters begin with that reading
  * @param onMoment told of every moment at which the target was read
+ * @param endFrom when a process ended that was read at a moment, at the earliest then; null where nobody saw it end
  */
 export function processReadings(
   { spans, begin_ns, spansOf, sliceAt }: SpanSlices,
   bornAfter: (pid: number, time_ns: number) => number | null,
   onMoment: (point: ProcessPoint) => void = () => {},
+  endFrom: (pid: number, time_ns: number) => number | null = () => null,
 ): ProcessReadings {
   const n = spans.length;
   const knownOf = new Map<number, Known>();
@@ -132,6 +140,9 @@ export function processReadings(
   const pss = new Float64Array(n).fill(-1);
   const reached = new Float64Array(n);
   const ceiling = new Float64Array(n).fill(-1);
+  const unread = new Float64Array(n);
+  /** Spans in which a process with memory ended behind its last reading. */
+  let open = 0;
   let round = 0;
   let roundNs = 0;
   let before_ns: number | null = null;
@@ -178,12 +189,23 @@ export function processReadings(
     }
   }
 
+  /** What a process did from its last reading to its end nobody read: it may have held more, and its counters went on. */
+  function close(pid: number, { last, alive_ns }: Known): void {
+    const held_end = endFrom(pid, alive_ns);
+    if (held_end !== null) open |= spansBetween(alive_ns, held_end).any;
+    const end = endFrom(pid, last.time_ns);
+    if (end === null) return;
+    const { any } = spansBetween(last.time_ns, end);
+    for (let s = 0; s < n; s++) if ((any >>> s) & 1) unread[s] = (unread[s] as number) + end - last.time_ns;
+  }
+
   function closeRound(): void {
     if (inRound.size === 0) return;
-    for (const [pid, { round: seen, peak_bytes }] of knownOf) {
-      if (seen === round) continue;
+    for (const [pid, known] of knownOf) {
+      if (known.round === round) continue;
       // It ended since it was read: until then it may have held what it held at most.
-      heldCeiling += peak_bytes ?? 0;
+      heldCeiling += known.peak_bytes ?? 0;
+      close(pid, known);
       knownOf.delete(pid);
     }
     if (alive > 0 || heldCeiling > 0) {
@@ -245,7 +267,9 @@ export function processReadings(
       inRound.add(now.pid);
       if (!now.is_target) return;
       const old = knownOf.get(now.pid);
-      const seen = { last: now, round, counted: follow(now, old), pss_bytes: now.pss_bytes ?? old?.pss_bytes ?? null };
+      const alive_ns = now.vms_bytes === 0 && old !== undefined ? old.alive_ns : now.time_ns;
+      const pss_bytes = now.pss_bytes ?? old?.pss_bytes ?? null;
+      const seen = { last: now, round, counted: follow(now, old), pss_bytes, alive_ns };
       if (now.vms_bytes === 0) {
         // Ended, and only its parent has not asked how.
         knownOf.set(now.pid, { ...seen, peak_bytes: null });
@@ -262,6 +286,7 @@ export function processReadings(
     },
     end() {
       closeRound();
+      for (const [pid, known] of knownOf) close(pid, known);
       return spans.map((span, s): ProcessUse => {
         let read_ns = 0;
         span.begin_ns.forEach((begin, i) => {
@@ -274,12 +299,14 @@ export function processReadings(
           hi: sums[name].hi[s] as number,
         });
         const top = ceiling[s] as number;
+        const read_peak_bytes = top >= 0 && Number.isFinite(top) ? top : null;
         return {
           readings: readings[s] as number,
           processes: processes[s] as number,
           read_ns,
           peak_lo_bytes: reached[s] as number,
-          peak_hi_bytes: top >= 0 && Number.isFinite(top) ? top : null,
+          peak_hi_bytes: (open >>> s) & 1 ? null : read_peak_bytes,
+          read_peak_bytes,
           most: {
             rss_bytes: most.rss_bytes[s] as number,
             rss_anon_bytes: most.rss_anon_bytes[s] as number,
@@ -293,6 +320,7 @@ export function processReadings(
             minor_faults: growth("minor_faults"),
             major_faults: growth("major_faults"),
           },
+          unread_ns: unread[s] as number,
           counted: counted[s] as number,
         };
       });

@@ -1,10 +1,12 @@
-/** When each process of the run was forked. */
+/** When each process of the run was forked, and when it ended. */
 import { CLONE_THREAD } from "../../regions/mapping-row.ts";
 import type { RowOf } from "../../schema/row.ts";
 
 export interface Forks {
   /** Last fork of a process with this number before a moment, ns since the origin; null where none was seen. */
   before(pid: number, time_ns: number): number | null;
+  /** First end of a process with this number from a moment on, ns since the origin; null where none was seen. */
+  endFrom(pid: number, time_ns: number): number | null;
 }
 
 export interface ForkTimes extends Forks {
@@ -14,14 +16,20 @@ export interface ForkTimes extends Forks {
 
 export function forkTimes(originNs: bigint): ForkTimes {
   const times = new Map<number, number[]>();
+  const ends = new Map<number, number[]>();
+  const note = (list: Map<number, number[]>, pid: number, timestamp_ns: bigint): void => {
+    const time = Number(timestamp_ns - originNs);
+    const mine = list.get(pid);
+    if (mine === undefined) list.set(pid, [time]);
+    else mine.push(time);
+  };
   return {
-    take({ kind, child_pid, flags, timestamp_ns }) {
+    take({ kind, pid, child_pid, flags, timestamp_ns }) {
+      if (kind === "exit") note(ends, pid, timestamp_ns);
       if (kind !== "fork" || child_pid === null || ((flags ?? 0) & CLONE_THREAD) !== 0) return;
-      const time = Number(timestamp_ns - originNs);
-      const list = times.get(child_pid);
-      if (list === undefined) times.set(child_pid, [time]);
-      else list.push(time);
+      note(times, child_pid, timestamp_ns);
     },
     before: (pid, time_ns) => times.get(pid)?.findLast((time) => time <= time_ns) ?? null,
+    endFrom: (pid, time_ns) => ends.get(pid)?.find((time) => time >= time_ns) ?? null,
   };
 }

@@ -78,6 +78,8 @@ const USE: ProcessUse = {
   read_ns: 1000 * MS,
   peak_lo_bytes: 4096,
   peak_hi_bytes: 4096,
+  read_peak_bytes: 4096,
+  unread_ns: 0,
   most: { rss_bytes: 4096, rss_anon_bytes: 4096, rss_file_bytes: 0, rss_shmem_bytes: 0 },
   pss_bytes: 4096,
   growth: {

@@ -15,6 +15,8 @@ const USE: ProcessUse = {
   read_ns: 1000 * MS,
   peak_lo_bytes: 50 * MIB,
   peak_hi_bytes: 50 * MIB,
+  read_peak_bytes: 50 * MIB,
+  unread_ns: 0,
   most: { rss_bytes: 1, rss_anon_bytes: 1, rss_file_bytes: 0, rss_shmem_bytes: 0 },
   pss_bytes: null,
   growth: { cpu_user_ns: growth, cpu_system_ns: growth, minor_faults: growth, major_faults: growth },

@@ -33,8 +33,12 @@ const SPANS = [
   spanOf("idle", "all", [[500 * MS, 1000 * MS]]),
 ];
 
-function sums(readings: readonly ProcessReading[], born: (pid: number) => number | null = () => null) {
-  const all = processReadings(spanSlices(SPANS, 1000 * MS), born);
+function sums(
+  readings: readonly ProcessReading[],
+  born: (pid: number) => number | null = () => null,
+  endFrom: (pid: number, time_ns: number) => number | null = () => null,
+) {
+  const all = processReadings(spanSlices(SPANS, 1000 * MS), born, () => {}, endFrom);
   for (const one of readings) all.take(one);
   const [whole, load, idle] = all.end();
   if (!whole || !load || !idle) throw new Error("three spans have three sums");
@@ -164,5 +168,34 @@ describe("the proportional set of several processes", () => {
   test("is not known where it was never read of one: what the others have is no sum", () => {
     const { whole } = sums([pss(0, 1, 5 * MIB), pss(0, 2, null), pss(900, 1, 6 * MIB), pss(900, 2, null)]);
     expect(whole.pss_bytes).toBeNull();
+  });
+});
+
+describe("a process that ended behind its last reading", () => {
+  const readings = [
+    reading(0, { rss_bytes: 8 * MIB, rss_peak_bytes: 8 * MIB }),
+    reading(400, { rss_bytes: 10 * MIB, rss_peak_bytes: 10 * MIB, cpu_user_ns: 300 * MS, minor_faults: 9 }),
+    reading(900, { rss_bytes: 12 * MIB, rss_peak_bytes: 12 * MIB, cpu_user_ns: 700 * MS, minor_faults: 12 }),
+  ];
+  const ended = (end_ms: number) => (_: number, time_ns: number) => (end_ms * MS >= time_ns ? end_ms * MS : null);
+
+  test("may have held more then, and its counters went on", () => {
+    const { whole, load } = sums(readings, undefined, ended(980));
+    expect([whole.peak_lo_bytes, whole.peak_hi_bytes, whole.read_peak_bytes]).toEqual([12 * MIB, null, 12 * MIB]);
+    expect([whole.unread_ns, load.unread_ns]).toEqual([80 * MS, 0]);
+    // What came before that is as it was.
+    expect([load.peak_lo_bytes, load.peak_hi_bytes]).toEqual([10 * MIB, 12 * MIB]);
+  });
+
+  test("has its counters to its end where it was read when only its parent had not asked for it, and not its peak", () => {
+    const gone = reading(950, { vms_bytes: 0, rss_peak_bytes: null, cpu_user_ns: 720 * MS });
+    const { whole } = sums([...readings, gone], undefined, ended(920));
+    expect([whole.peak_hi_bytes, whole.unread_ns]).toEqual([null, 0]);
+    expect(whole.growth.cpu_user_ns.value).toBe(720 * MS);
+  });
+
+  test("is no other with its number that was read later", () => {
+    const { whole } = sums(readings, undefined, ended(100));
+    expect([whole.peak_hi_bytes, whole.unread_ns]).toEqual([12 * MIB, 0]);
   });
 });
