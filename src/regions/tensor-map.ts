@@ -30,6 +30,8 @@ export interface TensorLifetime {
   ended_by: "free" | "replaced" | "exit" | null;
   /** Tensors seen in a shared buffer, in order of appearance; null for a tensor of its own. */
   candidates: string[] | null;
+  /** Of a tied weight, which is used as each of them; none unless told. */
+  other_names?: string[];
 }
 
 export interface TensorCounters {
@@ -71,6 +73,9 @@ interface Buffer {
 const OWN_CLASSES: ReadonlySet<DataClass | null> = new Set(["weight", "kv_cache"]);
 /** A graph of the largest models has some thousands of nodes. */
 const MAX_CANDIDATES = 16_384;
+
+/** What a table of embeddings is used for too where nobody has a name for that. */
+const OUTPUT = "the output matrix";
 
 const endOf = (row: { addr: bigint; size_bytes: bigint }): bigint => row.addr + row.size_bytes;
 
@@ -172,6 +177,19 @@ export function createTensorMap(): TensorMap {
     elsewhere.set(key, [...(elsewhere.get(key) ?? []), tensor]);
   }
 
+  /** Who tells of a second use may not be the one who told of the tensor, and has then another buffer for it. */
+  function addName({ pid, addr, name }: RowOf<"tensor">): void {
+    const there = [...buffers.values()].filter((one) => one.pid === pid && one.addr <= addr && addr < endOf(one));
+    const tensor = there.flatMap((buffer) => [...buffer.own.values()]).find((one) => one.addr === addr);
+    if (tensor === undefined) {
+      counters.unknown_buffers += 1;
+      return;
+    }
+    const names = new Set([...(tensor.other_names ?? []), name ?? OUTPUT]);
+    if (names.size > 1) names.delete(OUTPUT);
+    tensor.other_names = [...names];
+  }
+
   /** False where no such buffer of another backend is known. */
   function endElsewhere(key: string, time_ns: bigint, ended_by: "free" | "exit"): boolean {
     for (const tensor of elsewhere.get(key) ?? []) close(tensor, time_ns, ended_by);
@@ -245,6 +263,11 @@ export function createTensorMap(): TensorMap {
       if (row.kind === "elsewhere") {
         counters.applied += 1;
         placeElsewhere(row);
+        return;
+      }
+      if (row.kind === "tied") {
+        counters.applied += 1;
+        addName(row);
         return;
       }
       if (row.buffer === null) {

@@ -121,7 +121,7 @@ export const DERIVED_TABLES = {
       col("death_censored", "bool", "", "It was still there at the end."),
       words("evidence", LABEL_EVIDENCE),
       col("confidence", "f32", "1", "0 to 1."),
-      opt("candidates", "string", "", "JSON list of tensors that share an activation range."),
+      opt("candidates", "string", "", "JSON list of tensors that share an activation range; names of a tied weight."),
       opt(
         "resident_bytes",
         "u64",

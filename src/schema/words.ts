@@ -30,6 +30,7 @@ export const TENSOR_KINDS = {
   file: "in a file that was mapped before we looked",
   elsewhere: "in memory that another backend has, such as a graphics card's, at an address of its own",
   layout: "of a cache tensor that was told of before",
+  tied: "another name of a weight that was told of before; null for the output matrix, where it has none",
   buffer: "created",
   usage: "of a buffer",
   free: "of a buffer",

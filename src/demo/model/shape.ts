@@ -9,6 +9,8 @@ export interface Shape {
   readonly vocabulary: number;
   /** Tokens of context that the file claims the model was trained on. */
   readonly context: number;
+  /** The table of embeddings is the output matrix too; it has one of its own unless told. */
+  readonly tied?: boolean;
 }
 
 /** Nominal sizes: the embedding and output matrices of a 32,000-word vocabulary come on top of `15m` and `110m`. */
@@ -35,7 +37,7 @@ export interface TensorPlan {
   readonly role: "matrix" | "norm";
 }
 
-/** Every tensor that llama.cpp wants of a Llama model with its own output matrix, in file order. */
+/** Every tensor that llama.cpp wants of a Llama model, in file order. */
 export function tensorPlans(shape: Shape): TensorPlan[] {
   const { embedding, feedForward, vocabulary } = shape;
   const kv = (embedding / shape.heads) * shape.kvHeads;
@@ -57,7 +59,7 @@ export function tensorPlans(shape: Shape): TensorPlan[] {
     matrix(`${block}.ffn_down`, feedForward, embedding);
   }
   norm("output_norm");
-  matrix("output", embedding, vocabulary);
+  if (shape.tied !== true) matrix("output", embedding, vocabulary);
   return plans;
 }
 

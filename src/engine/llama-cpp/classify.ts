@@ -74,11 +74,13 @@ export function holdsExperts(name: string): boolean {
 }
 
 /** A table of embeddings is read by row: nearly every watch on it would see nothing. */
-const ROW_LOOKUP = /^token_embd/;
+const TABLE = "token_embd.weight";
+/** Of the output matrix, which is that table where a file has none. */
+export const OUTPUT = "output.weight";
 
-/** False for a tensor on which watches would be wasted. */
-export function isDrawn(name: string): boolean {
-  return !ROW_LOOKUP.test(name);
+/** True for the table of embeddings, on which watches would be wasted unless all of it is read for something else. */
+export function isTable(name: string): boolean {
+  return name === TABLE;
 }
 
 /** Class of a whole buffer by its usage. */

@@ -1,10 +1,20 @@
 /** The graph reader: from the head of a ggml_cgraph to the tensors in the target's memory that it uses, read-only and bounded. */
+import type { TensorUsage } from "../../schema/words.ts";
 import type { ReadMemory } from "../engine.ts";
 import { type CacheRole, cacheRole } from "./cache-role.ts";
-import { cachePart, isCacheName } from "./classify.ts";
+import { cachePart, isCacheName, isTable } from "./classify.ts";
 import { decodeBuffer, decodeTensor, liesIn, type RawTensor } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
-import type { GraphTensor } from "./placed-tensors.ts";
+
+/** A tensor of a graph with its buffer. */
+export interface GraphTensor {
+  readonly tensor: RawTensor;
+  readonly buffer: { readonly addr: bigint; readonly sizeBytes: number; readonly usage: TensorUsage };
+  /** Of a cache that has no name. */
+  readonly role?: CacheRole;
+  /** A table of embeddings that the graph reads whole: the output matrix is tied to it. */
+  readonly isOutput?: true;
+}
 
 /** A tensor in a buffer of a backend that has memory of its own. */
 export interface GraphTensorElsewhere extends GraphTensor {
@@ -112,6 +122,8 @@ export function readGraph(
   const elsewhere = new Map<bigint, GraphTensorElsewhere>();
   /** Nodes by which caches without a name were told, by owner. */
   const writers = new Map<bigint, bigint>();
+  /** Nodes that read a table of embeddings whole, by owner. */
+  const readers = new Map<bigint, bigint>();
   let complete = true;
   let views = 0;
 
@@ -199,6 +211,11 @@ export function readGraph(
     return owners.get(ownerAt)?.role?.part ?? cachePart(tensor.name);
   }
 
+  /** True for a node that reads all of an operand: no more than some rows are looked up, and nothing for a view. */
+  function readsWhole({ op, viewSrc }: RawTensor): boolean {
+    return op !== layout.operations.getRows && viewSrc === 0n;
+  }
+
   const nodeCount = head.getInt32(layout.graph.nodeCount, true);
   const list = head.getBigUint64(layout.graph.nodes, true);
   if (nodeCount < 0 || nodeCount > NODE_LIMIT) refuse("graph_implausible");
@@ -226,7 +243,9 @@ export function readGraph(
     let cached = 0;
     for (const operand of node.src) {
       const used = visit(operand);
-      if (used !== null && partOf(used) !== null) cached += 1;
+      if (used === null) continue;
+      if (partOf(used) !== null) cached += 1;
+      if (isTable(used.tensor.name) && readsWhole(node)) readers.set(used.at, pointer);
     }
     // What is written into a cache, or moved in it, looks into it.
     if (owner !== null && partOf(owner) !== null) continue;
@@ -249,6 +268,15 @@ export function readGraph(
     if (again !== null && sameTensor(again, tensor) && (role === undefined || sameRole(address, again, role))) continue;
     owners.delete(address);
     refuse("changed_while_read");
+  }
+  for (const [address, reader] of readers) {
+    const owner = owners.get(address);
+    const before = tensors.get(reader);
+    const again = tensorAgain(reader);
+    if (owner === undefined || !before || again === null) continue;
+    if (again.op === before.op && String(again.src) === String(before.src))
+      owners.set(address, { ...owner, isOutput: true });
+    else refuse("changed_while_read");
   }
   complete &&= nodes === wanted;
   return {

@@ -2,7 +2,7 @@
 import type { TensorUsage } from "../../schema/words.ts";
 import type { LiveTensor } from "../engine.ts";
 import type { CacheRole } from "./cache-role.ts";
-import { classify, isDrawn, layoutOf, type TensorClass } from "./classify.ts";
+import { classify, isTable, layoutOf, type TensorClass } from "./classify.ts";
 import type { RawTensor } from "./decode-tensor.ts";
 import { ENGINE_NAME } from "./probes.ts";
 
@@ -36,6 +36,6 @@ export function classedTensor(
     nb: tensor.nb,
     ...classOf(tensor.name, usage, role),
     kv_layout: role?.layout ?? layoutOf(tensor.name, null),
-    drawn: isDrawn(tensor.name),
+    drawn: !isTable(tensor.name),
   };
 }

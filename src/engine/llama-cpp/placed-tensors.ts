@@ -6,10 +6,11 @@ import type { EngineRow, LiveTensor, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { type TurnTakers, turnTakers } from "../turn-takers.ts";
 import type { CacheRole } from "./cache-role.ts";
-import { classify, holdsExperts, layoutOf } from "./classify.ts";
+import { classify, holdsExperts, layoutOf, OUTPUT } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, LEAST_ADDRESS, liesIn, type RawTensor, usageOf } from "./decode-tensor.ts";
 import { elsewhere } from "./elsewhere.ts";
 import type { LayerExperts } from "./expert-reads.ts";
+import type { GraphTensor } from "./graph-reader.ts";
 import { classedTensor } from "./live-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { BUFFER_UNREADABLE, placedStructures, TENSOR_UNREADABLE } from "./placed-pieces.ts";
@@ -46,6 +47,8 @@ export interface TensorMap {
   addFromGraph(found: GraphTensor, time: bigint, tid: number): boolean;
   /** A graph told whether it uses its cache tensors with flash attention: says how they keep their rows, once. */
   layOut(found: GraphTensor, flash: boolean, time: bigint, tid: number): void;
+  /** A graph read a table of embeddings as the output matrix: says so, once, and that watches see something there. */
+  tie(found: GraphTensor, time: bigint, tid: number): void;
   /** Buffers of which is not known who keeps them. */
   unjudged(): readonly bigint[];
   /** A buffer is kept by a backend with memory of its own: nothing of it is in the process's; null for one that is in it. */
@@ -71,14 +74,6 @@ export interface TensorMap {
   expertsIn(layer: number): LayerExperts | null;
   /** Bytes and number of weights placed so far, for the check against the model's file. */
   readonly weights: { bytes: number; tensors: number };
-}
-
-/** A tensor of a graph with its buffer, as the graph reader found them. */
-export interface GraphTensor {
-  readonly tensor: RawTensor;
-  readonly buffer: { readonly addr: bigint; readonly sizeBytes: number; readonly usage: TensorUsage };
-  /** Of a cache that has no name. */
-  readonly role?: CacheRole;
 }
 
 const tensorsIn = ({ tensors, turns }: LiveBuffer): LiveTensor[] => [...tensors.values(), ...turns.all()];
@@ -358,6 +353,14 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
       buffer.tensors.set(tensor.data, withLayout);
       const named = { ...withLayout, ...classify(tensor.name, buffer.usage) };
       rows.push(tensorRow(pid, "layout", buffer, named, { time, tid, graph: true }));
+    },
+    tie({ tensor }, time, tid) {
+      const buffer = buffers.get(tensor.buffer);
+      const table = buffer?.tensors.get(tensor.data);
+      if (buffer === undefined || table === undefined || table.name !== tensor.name || table.drawn) return;
+      const drawn = { ...table, drawn: true };
+      buffer.tensors.set(tensor.data, drawn);
+      rows.push(tensorRow(pid, "tied", buffer, { ...drawn, name: OUTPUT }, { time, tid, graph: true }));
     },
     takeRows() {
       const taken = rows;

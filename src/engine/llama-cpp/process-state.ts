@@ -133,7 +133,10 @@ export function processState(
     if (attempts.size >= SHAPE_LIMIT) attempts.clear();
     attempts.set(key, done ? ATTEMPTS : (attempts.get(key) ?? 0) + 1);
     let found = 0;
-    for (const tensor of reading.tensors) if (map.addFromGraph(tensor, time, tid)) found += 1;
+    for (const tensor of reading.tensors) {
+      if (map.addFromGraph(tensor, time, tid)) found += 1;
+      if (tensor.isOutput) map.tie(tensor, time, tid);
+    }
     if (reading.flashAttention !== null) {
       for (const tensor of reading.tensors) map.layOut(tensor, reading.flashAttention, time, tid);
       // Half a graph may have written half of the caches.

@@ -28,6 +28,8 @@ export interface TensorBytes {
 export interface Parameter extends WeightBytes {
   /** As the model names it; what is packed anew beside a parameter that stays has `(packed)` behind its name. */
   readonly name: string;
+  /** Of the same bytes in other places of the model, as of a table to which the output matrix is tied; none unless told. */
+  readonly other_names?: readonly string[];
 }
 
 export interface ModelParameters {
@@ -110,21 +112,31 @@ export function moduleParameters(
   packedOf: PackedOf = () => null,
   seen: Set<bigint> = new Set(),
 ): ModelParameters {
-  const parameters: Parameter[] = [];
   const missing: string[] = [];
   const held = new Map<bigint, HeldTensor>();
-  /** Two names of one parameter are one. */
-  const addresses = new Set<bigint>();
+  const parameters = new Map<bigint, Parameter>();
 
+  /** Two names of one parameter are one. */
   function add(name: string, bytes: WeightBytes): void {
-    if (addresses.has(bytes.addr)) return;
-    addresses.add(bytes.addr);
-    parameters.push({ name, ...bytes });
+    const same = parameters.get(bytes.addr);
+    const other_names = [...(same?.other_names ?? []), name];
+    parameters.set(bytes.addr, same === undefined ? { name, ...bytes } : { ...same, other_names });
+  }
+
+  /** A module that is in the model twice, as where that of the embeddings computes the output. */
+  function addAgain(prefix: string, module: bigint): void {
+    if (packedOf(module) !== null) return;
+    const named = python.attribute(module, "_parameters");
+    for (const [name, object] of (named === null ? null : python.entries(named)) ?? []) {
+      const found = python.className(object) === "NoneType" ? null : tensorBytes(read, python, object);
+      if (found !== null && found !== "empty" && parameters.has(found.bytes.addr)) add(prefix + name, found.bytes);
+    }
   }
 
   const waiting: { readonly prefix: string; readonly module: bigint }[] = [{ prefix: "", module: model }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { prefix, module } = next;
+    if (seen.has(module)) addAgain(prefix, module);
     if (seen.has(module) || seen.size >= MOST_MODULES) continue;
     seen.add(module);
     const named = python.attribute(module, "_parameters");
@@ -133,7 +145,8 @@ export function moduleParameters(
       const found = python.className(object) === "NoneType" ? null : tensorBytes(read, python, object);
       const isPacked = name === "weight" && packed !== null;
       if (found !== null && found !== "empty") {
-        add(prefix + name, found.bytes);
+        // The matrix of another module is not what this one computes with where it has it packed anew.
+        if (!isPacked || !parameters.has(found.bytes.addr)) add(prefix + name, found.bytes);
         held.set(found.bytes.addr, found.held);
       }
       if (isPacked) add(found === "empty" ? prefix + name : `${prefix}${name} (packed)`, packed);
@@ -144,5 +157,5 @@ export function moduleParameters(
     const modules = [...((inner === null ? null : python.entries(inner)) ?? [])];
     for (const [name, one] of modules.toReversed()) waiting.push({ prefix: `${prefix}${name}.`, module: one });
   }
-  return { parameters, missing, held };
+  return { parameters: [...parameters.values()], missing, held };
 }

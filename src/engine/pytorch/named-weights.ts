@@ -19,7 +19,7 @@ import {
   moduleParameters,
   type Parameter,
 } from "./module-parameters.ts";
-import { parameterRow, parameterTensor } from "./parameter-rows.ts";
+import { parameterRows, parameterTensor } from "./parameter-rows.ts";
 import { ENGINE_NAME } from "./probes.ts";
 
 export interface NamedWeights {
@@ -155,7 +155,7 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
       const { name, size_bytes } = named.get(parameter.addr)?.tensor ?? {};
       if (name === tensor.name && size_bytes === tensor.size_bytes) continue;
       named.set(parameter.addr, { tensor, held });
-      tensors.push(parameterRow(tensor, now_ns));
+      tensors.push(...parameterRows(tensor, parameter, now_ns));
       fresh += 1;
     }
     if (fresh === 0) return 0;

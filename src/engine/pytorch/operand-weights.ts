@@ -44,6 +44,9 @@ const QUIET_PASSES = 16;
 /** A program that makes its weights anew for each use would fill our memory. */
 const OPERANDS = 8192;
 
+/** True for a table of embeddings that is multiplied with too: the output matrix is tied to it. */
+const isTied = ({ linear, table }: Operand["lastPass"]): boolean => Math.min(linear, table) >= 0;
+
 /** None seen yet. @param nameAt what a mapped file says of an address */
 export function operandWeights(pid: number, nameAt: NameAt): OperandWeights {
   const operands = new Map<string, Operand>();
@@ -52,7 +55,11 @@ export function operandWeights(pid: number, nameAt: NameAt): OperandWeights {
   let undecidedPass = Number.NEGATIVE_INFINITY;
   let rows: EngineRow<"tensor">[] = [];
 
-  function addRow({ addr, bytes, type, width, rows: n_rows }: Matrix, when: When, kind: "graph" | "free"): void {
+  function addRow(
+    { addr, bytes, type, width, rows: n_rows }: Matrix,
+    when: When,
+    kind: "graph" | "tied" | "free",
+  ): void {
     const { engine: _, ...nothing } = nullsOf("tensor");
     const place = { addr, size_bytes: bytes, buffer: addr, buffer_addr: addr, buffer_size_bytes: bytes };
     const row = { ...nothing, timestamp_ns: when.timestamp_ns, pid, tid: when.tid, kind, ...place } as const;
@@ -98,6 +105,8 @@ export function operandWeights(pid: number, nameAt: NameAt): OperandWeights {
       if (operand.passes < PASSES || when.timestamp_ns - operand.first_ns < SEEN_NS) return "kept";
       operand.role = nameAt(pid, matrix.addr) === null ? "told" : "refused";
       if (operand.role === "told") addRow(matrix, when, "graph");
+      // What a file names has its row, which says nothing of a second use.
+      else if (isTied(operand.lastPass)) addRow(matrix, when, "tied");
       return "kept";
     },
     isSettled: () => operands.size >= OPERANDS || newestPass - undecidedPass >= QUIET_PASSES,
@@ -109,7 +118,7 @@ export function operandWeights(pid: number, nameAt: NameAt): OperandWeights {
     live: () =>
       [...operands.values()]
         .filter(({ role }) => role === "told")
-        .map(({ matrix, isTable }) => ({
+        .map(({ matrix, isTable, lastPass }) => ({
           engine: ENGINE_NAME,
           pid,
           name: null,
@@ -122,8 +131,8 @@ export function operandWeights(pid: number, nameAt: NameAt): OperandWeights {
           layer: null,
           logical_id: null,
           kv_layout: null,
-          // Of a table few rows are read.
-          drawn: !isTable,
+          // Of a table few rows are read, unless the output is computed with it too.
+          drawn: !isTable || isTied(lastPass),
           is_alone: true,
         })),
   };

@@ -5,7 +5,7 @@ import { nullsOf } from "../../schema/row.ts";
 import { pythonObjects } from "../cpython/objects.ts";
 import type { EngineRow, LiveTensor, Look, ReadMemory } from "../engine.ts";
 import { type ModelParameters, moduleParameters } from "../pytorch/module-parameters.ts";
-import { parameterRow, parameterTensor } from "../pytorch/parameter-rows.ts";
+import { parameterRows, parameterTensor } from "../pytorch/parameter-rows.ts";
 import { packedBytes } from "./packed-linear.ts";
 import { ENGINE_NAME } from "./probes.ts";
 import type { RunnerFinder } from "./runner-finder.ts";
@@ -41,8 +41,9 @@ export function loadedWeights(pid: number, finder: RunnerFinder): LoadedWeights 
   function tell({ parameters, missing }: ModelParameters): Look {
     const timestamp_ns = monotonicNs();
     isOver = true;
-    live = parameters.map((parameter) => parameterTensor(ENGINE_NAME, pid, parameter));
-    tensors.push(...live.map((parameter) => parameterRow(parameter, timestamp_ns)));
+    const pairs = parameters.map((parameter) => [parameterTensor(ENGINE_NAME, pid, parameter), parameter] as const);
+    live = pairs.map(([tensor]) => tensor);
+    tensors.push(...pairs.flatMap(([tensor, parameter]) => parameterRows(tensor, parameter, timestamp_ns)));
     const weight_bytes = live.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
     addStep(timestamp_ns, { weight_tensors: live.length, weight_bytes, weights_missing: missing.length });
     return {

@@ -12,7 +12,7 @@ export interface EngineRegion extends Extent, Verdict {
   readonly logical_id: string | null;
   readonly layer: number | null;
   readonly birth_censored: boolean;
-  /** Names of the tensors that share the bytes; empty where there is one. */
+  /** Names of the tensors that share the bytes, or of one tensor; empty where there is one. */
   readonly candidates: readonly string[];
 }
 
@@ -24,6 +24,11 @@ interface Draft {
   names: Set<string>;
 }
 
+/** Of a tied weight all names, the first of which is that of the tensor. */
+function nameOf({ name, other_names = [] }: TensorLifetime): string | null {
+  return name === null || other_names.length === 0 ? name : `${name} (also ${other_names.join(", ")})`;
+}
+
 function regionOf(life: TensorLifetime, originNs: bigint): EngineRegion {
   const begin = Number(life.addr);
   const shared = life.candidates !== null;
@@ -33,7 +38,7 @@ function regionOf(life: TensorLifetime, originNs: bigint): EngineRegion {
     addr: life.addr,
     begin,
     end: begin + Number(life.size_bytes),
-    name: life.name ?? (shared ? "buffer" : null),
+    name: nameOf(life) ?? (shared ? "buffer" : null),
     tensor: shared ? null : life.name,
     logical_id: life.logical_id,
     layer: life.layer,
@@ -137,7 +142,7 @@ export function engineRegions(lives: readonly TensorLifetime[], originNs: bigint
   const drafts: Draft[] = [];
   for (const life of lives) {
     if (life.size_bytes <= 0n) continue;
-    const names = new Set(life.candidates ?? (life.name === null ? [] : [life.name]));
+    const names = new Set(life.candidates ?? (life.name === null ? [] : [life.name, ...(life.other_names ?? [])]));
     (life.candidates === null ? drafts : shared).push({ region: regionOf(life, originNs), names });
   }
   const finish = ({ region, names }: Draft, always: boolean): EngineRegion => ({

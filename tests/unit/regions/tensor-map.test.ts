@@ -137,6 +137,30 @@ test("what the engine tells of a cache's layout later holds from its birth on, a
   expect(map.counters.unknown_buffers).toBe(2);
 });
 
+test("another name of a weight is told of it from its birth on, once, and of no tensor is counted", () => {
+  const map = createTensorMap();
+  const weight = { name: "token_embd.weight", region_type: "weight" } as const;
+  map.apply(row("tensor", 1, weight));
+  map.apply(row("tied", 5, { ...weight, name: "output.weight" }));
+  map.apply(row("tied", 6, { ...weight, name: "output.weight" }));
+  map.apply(row("tied", 7, { ...weight, name: "output.weight", addr: 0x1800n }));
+  expect(map.lifetimes().map((t) => [t.name, t.birth_ns, t.death_ns, t.other_names])).toEqual([
+    ["token_embd.weight", 1n, null, ["output.weight"]],
+  ]);
+  expect(map.counters.unknown_buffers).toBe(1);
+});
+
+test("a second use of a weight is the output matrix as long as nobody has a name for it, whoever told of the weight", () => {
+  const map = createTensorMap();
+  const namesNow = () => map.lifetimes().map(({ other_names }) => other_names);
+  map.apply(row("file", 1, { name: "embed_tokens.weight", region_type: "weight", addr: 0x1200n }));
+  map.apply(row("tied", 5, { addr: 0x1200n, buffer: 0x1200n, buffer_addr: 0x1200n }));
+  expect(namesNow()).toEqual([["the output matrix"]]);
+  map.apply(row("tied", 6, { name: "lm_head.weight", addr: 0x1200n, buffer: 0x1200n }));
+  map.apply(row("tied", 7, { addr: 0x1200n, buffer: 0x1200n }));
+  expect(namesNow()).toEqual([["lm_head.weight"]]);
+});
+
 test("what lies in a file that was mapped before we looked was born before, and of a new mapping with it", () => {
   const map = createTensorMap();
   const weight = { region_type: "weight", evidence: "file_header" } as const;

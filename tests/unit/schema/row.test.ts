@@ -101,6 +101,7 @@ test("a column of words lists them in the order of the table, and its doc has ea
     "file",
     "elsewhere",
     "layout",
+    "tied",
     "buffer",
     "usage",
     "free",

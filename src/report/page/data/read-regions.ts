@@ -58,7 +58,7 @@ function regionOf(row: RowOf<"region_map">, { region_id, access_rows, size_bytes
     region_id,
     region_type: row.region_type ?? "unknown",
     mapping_kind: row.mapping_kind,
-    name: row.tensor ?? row.name ?? row.mapping_kind ?? "",
+    name: row.name ?? row.mapping_kind ?? "",
     layer: row.layer,
     pid: row.pid,
     addr: row.addr,

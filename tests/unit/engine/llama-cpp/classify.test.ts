@@ -4,7 +4,7 @@ import {
   classify,
   classOfBuffer,
   holdsExperts,
-  isDrawn,
+  isTable,
   layoutOf,
 } from "../../../../src/engine/llama-cpp/classify.ts";
 
@@ -62,6 +62,7 @@ describe("the layout of a cache tensor", () => {
   });
 });
 
-test("a table of embeddings is not drawn from, other weights are", () => {
-  expect(["token_embd.weight", "output.weight", "blk.0.attn_q.weight"].map(isDrawn)).toEqual([false, true, true]);
+test("the table of embeddings is told from its norm and from other weights", () => {
+  const names = ["token_embd.weight", "token_embd_norm.weight", "output.weight", "blk.0.attn_q.weight"];
+  expect(names.map(isTable)).toEqual([true, false, false, false]);
 });

@@ -120,6 +120,22 @@ describe("the graph reader", () => {
     expect(graph([write, tensor("view", { viewSrc: cache, src: [cache] })]).flashAttention).toBeNull();
   });
 
+  test("tells a table of embeddings that is the output matrix too by a node that reads all of it", () => {
+    const outputsOf = (matrix: "other" | "table" | "copy" | "view") => {
+      const { tensor, graph } = world();
+      const table = tensor("token_embd.weight");
+      const view = tensor("token_embd.weight (view)", { viewSrc: table, src: [table] });
+      const others = { other: tensor("output.weight"), table, copy: tensor("token_embd.weight"), view };
+      const rows = tensor("embd", { op: 40, src: [table, tensor("inp_tokens")] });
+      const reading = graph([rows, view, tensor("result_output", { op: 29, src: [others[matrix], rows] })]);
+      return reading.tensors.flatMap(({ tensor: { data }, isOutput }) => (isOutput ? [data] : []));
+    };
+    expect(outputsOf("other")).toEqual([]);
+    expect([outputsOf("table"), outputsOf("view")]).toEqual([[DATA], [DATA]]);
+    // Where the engine keeps another form of it for the output.
+    expect(outputsOf("copy")).toEqual([DATA + 192n]);
+  });
+
   test("counts the lists of cells by which layers write their keys: one more where some have another cache", () => {
     const caches = (lists: readonly number[]) => {
       const { tensor, graph } = world();

@@ -164,6 +164,24 @@ describe("the tensor map of a process", () => {
     expect(map.live()).toMatchObject([{ kv_layout: { form: "columns" }, drawn: true, engine: "llama.cpp" }]);
   });
 
+  test("tells once that the table of embeddings is the output matrix too, from when on it is drawn from", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    const name = "token_embd.weight";
+    map.tensorAlloc(alloc(BASE, { name }));
+    map.takeRows();
+    expect(map.live().map(({ drawn }) => drawn)).toEqual([false]);
+    const decoded = decodeTensor(viewOf(tensorBytes({ name, data: BASE, buffer: HANDLE })), GGML_LAYOUT);
+    if (!decoded.ok) throw new Error(decoded.doubt);
+    const found = { tensor: decoded.value, buffer: { addr: BASE, sizeBytes: 65536, usage: "weights" } } as const;
+    map.tie({ ...found, tensor: { ...decoded.value, data: BASE + 64n } }, 8n, 8);
+    map.tie(found, 9n, 8);
+    map.tie(found, 10n, 8);
+    const told = { kind: "tied", timestamp_ns: 9n, name: "output.weight", addr: BASE, region_type: "weight" };
+    expect(map.takeRows()).toMatchObject([{ ...told, evidence: "engine_graph", logical_id: name }]);
+    expect(map.live()).toMatchObject([{ name, drawn: true }]);
+    expect(map.weights).toEqual({ bytes: 16, tensors: 1 });
+  });
+
   test("counts the weights that were placed", () => {
     const map = tensorMap(7, GGML_LAYOUT);
     map.tensorAlloc(alloc(BASE, { name: "blk.0.a.weight" }));

@@ -42,6 +42,17 @@ describe("weights that operators are given", () => {
     ]);
   });
 
+  test("are drawn from where a table is multiplied with too, and a file that names it has the second use told", () => {
+    const tied = process();
+    tied.passes(5, [FIRST, TABLE]);
+    expect(tied.rows()).toEqual([told(0x9000n), told(0x1000n)]);
+    expect(tied.weights.live().map(({ drawn }) => drawn)).toEqual([true, true]);
+    const named = process([0x9000n, 0x1000n]);
+    named.passes(5, [FIRST, TABLE]);
+    expect(named.rows()).toEqual([["tied", 0x9000n, "weight", "4x10"]]);
+    expect(named.weights.live()).toEqual([]);
+  });
+
   test("are settled while nothing new comes, and not before all that comes is decided", () => {
     const { weights, passes } = process();
     expect(weights.isSettled()).toBe(true);
