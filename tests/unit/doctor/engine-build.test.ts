@@ -15,7 +15,7 @@ test("the build of a script is the version of its Python package, without runnin
   mkdirSync(join(folder, "bin"));
   const script = join(folder, "bin", "vllm");
   writeFileSync(script, "#!/usr/bin/env python3\nraise SystemExit(1)\n", { mode: 0o755 });
-  expect(programBuild(script)).toEqual({ build: "0.32.0", functions: 0 });
+  expect(programBuild(script)).toEqual({ build: "0.32.0", functions: 0, symbols: null });
 });
 
 test("the build of a script is that of the package for CPUs where it came with that", () => {
@@ -24,13 +24,13 @@ test("the build of a script is that of the package for CPUs where it came with t
   mkdirSync(join(folder, "cpu", "bin"));
   const script = join(folder, "cpu", "bin", "vllm");
   writeFileSync(script, "#!/usr/bin/env python3\n", { mode: 0o755 });
-  expect(programBuild(script)).toEqual({ build: "0.33.1", functions: 0 });
+  expect(programBuild(script)).toEqual({ build: "0.33.1", functions: 0, symbols: null });
 });
 
 test("a program that is no engine has no functions of one, and a script of no package no build", () => {
   expect(programBuild(process.execPath).functions).toBe(0);
   const script = join(folder, "sglang");
   writeFileSync(script, "#!/bin/sh\n", { mode: 0o755 });
-  expect(programBuild(script)).toEqual({ build: null, functions: 0 });
-  expect(programBuild(join(folder, "missing"))).toEqual({ build: null, functions: 0 });
+  expect(programBuild(script)).toEqual({ build: null, functions: 0, symbols: null });
+  expect(programBuild(join(folder, "missing"))).toEqual({ build: null, functions: 0, symbols: null });
 });

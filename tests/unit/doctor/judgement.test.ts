@@ -287,8 +287,11 @@ describe("software, engines, heat and room", () => {
 
   test("tell of each engine where it is, its build and what will be known of it", () => {
     const found = [
-      { engine: "llama.cpp", name: "llama-server", path: "/usr/bin/llama-server", build: "build id ab", functions: 34 },
-      { engine: "vLLM", name: "vllm", path: "/opt/bin/vllm", build: "0.32.0", functions: 0 },
+      {
+        ...{ engine: "llama.cpp", name: "llama-server", path: "/usr/bin/llama-server", lost: [] },
+        ...{ build: "build id ab", functions: 34 },
+      },
+      { engine: "vLLM", name: "vllm", path: "/opt/bin/vllm", build: "0.32.0", functions: 0, lost: [] },
     ];
     const checks = judgeEngines({ demo: null, demo_possible: true, found });
     const llama = named(checks, "engine: llama.cpp");
@@ -309,7 +312,7 @@ describe("software, engines, heat and room", () => {
       summary: "whatever maps *.safetensors: weights by name where a file of them stays mapped, whatever engine it has",
     });
     expect(named(checks, "engine: PyTorch").summary).toBe(
-      "not in the Python on PATH; attach to it, or give its path behind --: steps and tokens by forward pass, weights by name where a file of them stays mapped or modules of Python hold them, static and dynamic KV caches by layer; any other KV cache and activations are not identifiable, as torch's allocator alone knows where they are and costs too much to probe",
+      "not in the Python on PATH; attach to it, or give its path behind --: steps and tokens by forward pass, weights by name where a file of them stays mapped or modules of Python 3.11 to 3.13 hold them, static and dynamic KV caches by layer; any other KV cache and activations are not identifiable, as torch's allocator alone knows where they are and costs too much to probe",
     );
   });
 
