@@ -158,6 +158,7 @@ export const DERIVED_TABLES = {
       words("evidence", KV_EVIDENCE),
       opt("context", "string", "", "The context in whose cache it is, as the engine names it."),
       opt("sequence_id", "i32", "", "The sequence that wrote it."),
+      opt("shared_with", "string", "", "JSON list of the other sequences that had it, in that order; null for none."),
       col("filling", "u32", "", "Number of what that sequence wrote from one emptying to the next."),
       opt(
         "requests",
@@ -381,12 +382,7 @@ export const DERIVED_TABLES = {
       opt("why", "string", "", "Reason for INCONCLUSIVE."),
       opt("repeats_needed", "u32", "runs", "Runs of each arm with which a verdict can be expected."),
       words("arm_verdict", VERDICTS, "Of the arm: that of its deciding figure"),
-      opt(
-        "events_kept",
-        "f64",
-        "rows",
-        "Rows recorded, mean of the runs; those of the process stream only where it is alone.",
-      ),
+      opt("events_kept", "f64", "rows", "Rows recorded, mean of the runs; those of the process stream where alone."),
       opt("events_lost", "f64", "events", "Events dropped, mean of the runs."),
       opt("loss_pct", "f64", "%", "Share of the events that was dropped."),
       opt("capture_bytes_per_event", "f64", "bytes", "Size of the capture by row."),

@@ -56,6 +56,9 @@ function tokenColumns(tokens: readonly KvToken[], originNs: bigint) {
   const position = tokens.map((token, i) => (token.position === null ? NULL_CODE : i));
   const contexts = listed(tokens.map(({ context }) => context));
   const requests = listed(tokens.map((token) => token.requests));
+  const others = listed(
+    tokens.map(({ shared_with }) => (shared_with.length === 0 ? null : JSON.stringify(shared_with))),
+  );
   const found = tokens.map(({ end }) => end?.left_prefix_cache ?? null);
   const sequence = tokens.map((token, i) => (token.sequence === null ? NULL_CODE : i));
   const wide = (read: (token: KvToken) => bigint) => ({
@@ -71,6 +74,7 @@ function tokenColumns(tokens: readonly KvToken[], originNs: bigint) {
     position: { codes: position, values: Int32Array.from(tokens, (token) => token.position ?? 0) },
     context: { codes: contexts.codes, values: contexts.values.map(String) },
     sequence_id: { codes: sequence, values: Int32Array.from(tokens, (token) => token.sequence ?? 0) },
+    shared_with: { codes: others.codes, values: others.values.map(String) },
     requests: { codes: requests.codes, values: requests.values.map(String) },
     ended_by: { codes: tokens.map(({ end }) => (end === null ? NULL_CODE : ENDS.indexOf(end.by))), values: ENDS },
     left_prefix_cache: {

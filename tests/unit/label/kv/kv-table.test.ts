@@ -83,7 +83,14 @@ async function written(rows: KvRows): Promise<Record<string, unknown>[]> {
 
 test("a row has its bytes, its times and its life, whatever the words that they cross", async () => {
   const end = { by: "preempted", left_prefix_cache: true } as const;
-  const read = token(1, { last_read_ns: 5000, evict_ns: 9000, total_reads: 3, end, requests: '["a","b"]' });
+  const read = token(1, {
+    last_read_ns: 5000,
+    evict_ns: 9000,
+    total_reads: 3,
+    end,
+    requests: '["a","b"]',
+    shared_with: [4, 2],
+  });
   const tensors = [
     tensor("cache_k_l0", { addr: 0x7fff_ffff_ff00n }),
     tensor("cache_v_l0", { addr: 1n << 56n, layout: COLUMNS, layer: null }),
@@ -99,6 +106,7 @@ test("a row has its bytes, its times and its life, whatever the words that they 
     size_bytes: 256n,
     context: null,
     sequence_id: 0,
+    shared_with: "[4,2]",
     filling: 0,
     requests: '["a","b"]',
     ended_by: "preempted",
@@ -127,6 +135,7 @@ test("rows that were there are left out, the others numbered without a gap; what
   expect(rows.every((row) => row.ended_by === null && row.left_prefix_cache === null && row.requests === null)).toBe(
     true,
   );
+  expect(rows.map(({ shared_with }) => shared_with)).toEqual([null, null, null]);
   expect(rows.map((row) => [row.block_id, row.position, row.address, row.last_read_ns, row.evict_ns, row.lifetime_ns]))
     // Position 64 lies beyond the tensor.
     .toEqual([
