@@ -4,8 +4,10 @@ import { z } from "zod";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { parseOptions, runSchema } from "../config/schema.ts";
 import { valueHints } from "../config/values.ts";
-import { MrmTraceError } from "../errors.ts";
+import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { CLASS_WORDS, classNames, ofClass } from "../report/classes.ts";
+import { render, terminalOf } from "../report/terminal.ts";
+import { shellWords } from "../run-directory/shell-words.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import { printReport } from "./report-output.ts";
 
@@ -16,6 +18,7 @@ const schema = z.object({
     .optional()
     .describe("this class of data alone, such as weight, or a kind of mapping")
     .register(valueHints, { hint: "CLASS", words: CLASS_WORDS }),
+  kv: z.boolean().default(false).describe("draw when each sequence wrote, kept and gave up its rows of the KV cache"),
 });
 
 /** The report with the rows of one class alone. @throws MrmTraceError usage, where the run has no such class */
@@ -26,6 +29,23 @@ function narrowed(report: RunReport, name: string | undefined): RunReport {
   throw new MrmTraceError("usage", `the run has no class "${name}"`, `give one of: ${names.join(", ")}`);
 }
 
+/** @throws MrmTraceError usage, where more is asked for than a drawing */
+async function printRows(
+  runDir: string,
+  { json, table: isTable, class: one, color }: z.output<typeof schema>,
+): Promise<number> {
+  const other = [json && "--json", isTable && "--table", one !== undefined && "--class"].find((word) => word !== false);
+  if (other !== undefined) {
+    const table = shellWords(["mrm-trace", "export", runDir, "--format", "csv", "--table", "kv_block_lifecycle"]);
+    const hint = `leave ${other} out; the rows as a table: ${table}`;
+    throw new MrmTraceError("usage", `--kv is a drawing, which ${other} has no part in`, hint);
+  }
+  const { drawnRows } = await import("../pipelines/drawn-rows.ts");
+  const terminal = terminalOf(process.stdout, color, process.env);
+  process.stdout.write(render(await drawnRows(runDir, terminal), terminal));
+  return EXIT_CODES.ok;
+}
+
 export const showCommand = defineCommand({
   meta: { name: "show", description: "Print what a finished run told, without deriving it again" },
   args: {
@@ -34,6 +54,7 @@ export const showCommand = defineCommand({
   },
   async run({ args }) {
     const options = parseOptions(schema, givenOptions(schema, args));
+    if (options.kv) return await printRows(args.run_dir, options);
     // Loaded on use: the tracer has the same entry point and must stay small.
     const { savedReport } = await import("../pipelines/saved-report.ts");
     const report = narrowed(savedReport(args.run_dir), options.class);
