@@ -232,7 +232,7 @@ export const DERIVED_TABLES = {
         "saved_bytes",
         "u64",
         "bytes",
-        "Bytes of the KV rows of reused_tokens, which were not computed for it; null where the engine does not name it.",
+        "Bytes of the KV rows of reused_tokens, which were not computed for it; null where kv_bytes is and some were reused.",
       ),
       opt("why", "string", "", "Why wait_ns or kv_bytes are not known; null where both are."),
     ],

@@ -136,7 +136,7 @@ const requestOfRun = z
     output_tokens: tokens,
     sequence_id: z.int().nullable(),
     kv_bytes: tokens.describe("bytes of KV that its sequence held behind its last step"),
-    saved_bytes: tokens.describe("bytes of KV of reused_tokens, where the engine names its requests"),
+    saved_bytes: tokens.describe("bytes of KV of reused_tokens, where the rows of its tokens are known"),
     why: text.nullable().describe("why wait_ms or kv_bytes are not known; null where both are"),
   })
   .readonly();

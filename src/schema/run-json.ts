@@ -115,13 +115,13 @@ const requests = z.object({
   streamed_tokens_per_s: figure.optional(),
   /** Bytes of KV rows that the sequence of a request held behind its last batch. */
   kv_bytes: share.nullable(),
-  /** Of these the ones of our client that have the engine's name; missing where it names none, and in older files, as the next two. */
+  /** Of these the ones of our client that have the engine's name; missing where it names none, and in older files, as the next. */
   joined: count.optional(),
   /** Requests beside these that the engine names: they are of other clients, or had no name in their answers. */
   others: count.optional(),
   /** Sequences that steps worked on and that have no name, beside the requests that the engine names; missing where all have one, and in older files. */
   unnamed: count.optional(),
-  /** Bytes of KV rows that requests which the engine names had of others. */
+  /** Bytes of KV rows of reused_tokens, which were not computed; null where those of one are not known, missing in older files. */
   saved_bytes: u64.nullable().optional(),
   /** Why nothing is known, and what would make it known; null where the client is ours, or the engine names its requests. */
   why: word.nullable(),

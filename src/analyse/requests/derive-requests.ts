@@ -12,7 +12,7 @@ import { engineRequests, unnamedSequences } from "./engine-requests.ts";
 import { heldBytes, type Moment } from "./held-bytes.ts";
 import { joinedRequests } from "./join-requests.ts";
 import { decodingPid, type RequestBatches, type RequestRow, requestBatches } from "./request-batches.ts";
-import { type RequestFigure, requestFigure } from "./request-figures.ts";
+import { heldTokens, type RequestFigure, requestFigure } from "./request-figures.ts";
 import { namedSummary, notOurs, summaryOf } from "./request-summary.ts";
 
 /** When the last batch of each request began, of which that was seen. */
@@ -22,12 +22,11 @@ function lastBatches(
   pid: number | null,
   originNs: bigint,
 ): Moment[] {
-  return requests.flatMap(({ request_id: id, sequence_id: sequence, prompt_tokens, output_tokens }, i) => {
+  return requests.flatMap((request, i) => {
+    const { request_id: id, sequence_id: sequence } = request;
     const last_ns = batches[i]?.last_ns ?? null;
     if (last_ns === null || sequence === null || pid === null) return [];
-    // The last token of an answer is never put in.
-    const tokens = (prompt_tokens ?? 0) + (output_tokens ?? 0) - 1;
-    return [{ id, pid, sequence, tokens, at_ns: originNs + BigInt(Math.round(last_ns)) }];
+    return [{ id, pid, sequence, tokens: heldTokens(request), at_ns: originNs + BigInt(Math.round(last_ns)) }];
   });
 }
 

@@ -8,9 +8,21 @@ export type RequestFigure = RowOf<"request_figures">;
 export const between = (from_ns: bigint, to_ns: bigint | null): bigint | null =>
   to_ns === null || to_ns < from_ns ? null : to_ns - from_ns;
 
+/** Tokens that its sequence has behind its last batch: the last of an answer is never put in. */
+export const heldTokens = ({ prompt_tokens, output_tokens }: RequestRow): number =>
+  (prompt_tokens ?? 0) + (output_tokens ?? 0) - 1;
+
 /** Tokens of the prompt that the server had; null where it does not tell both counts. */
 function reusedTokens({ prompt_tokens: whole, evaluated_tokens: evaluated }: RequestRow): number | null {
   return whole === null || evaluated === null || evaluated > whole ? null : whole - evaluated;
+}
+
+/** Bytes of the rows of these tokens, of which each holds as many as any other that its sequence held behind its last batch; null where that is not known. */
+function savedBytes(row: RequestRow, kv_bytes: bigint | null): bigint | null {
+  const reused = reusedTokens(row);
+  if (reused === null || reused === 0) return reused === null ? null : 0n;
+  const held_tokens = heldTokens(row);
+  return kv_bytes === null || held_tokens < 1 ? null : (kv_bytes * BigInt(reused)) / BigInt(held_tokens);
 }
 
 function whyNoToken(status: RequestRow["status"], http_status: RequestRow["http_status"]): string {
@@ -65,7 +77,7 @@ export function requestFigure(
     streamed_tokens: row.streamed_tokens,
     sequence_id: row.sequence_id,
     kv_bytes,
-    saved_bytes: null,
+    saved_bytes: savedBytes(row, kv_bytes),
     why: whyNot(row, batches, kv_bytes),
   };
 }

@@ -84,13 +84,8 @@ export function summaryOf(all: readonly RequestFigure[]): RequestSummary {
     streamed_tokens: sum(each("streamed_tokens")),
     ...ratesOf(answered),
     kv_bytes: shares(each("kv_bytes"), 1),
-    ...(joined + others === 0
-      ? {}
-      : {
-          joined,
-          others,
-          saved_bytes: sum(each("saved_bytes").map((bytes) => (bytes === null ? null : Number(bytes)))),
-        }),
+    ...(joined + others === 0 ? {} : { joined, others }),
+    saved_bytes: sum(answered.map(({ saved_bytes }) => (saved_bytes === null ? null : Number(saved_bytes)))),
     why: null,
   };
 }

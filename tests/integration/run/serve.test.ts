@@ -28,6 +28,25 @@ function rowsOf<T extends "request" | "request_figures" | "step">(runDir: string
   return tableFiles(runDir, table).flatMap((path) => [...tableBatches(path, table)].flatMap(rowsFromBatch));
 }
 
+/** Requests in the log of the server, in the order in which they ended: its slot, and the tokens of its prompt that were in the cache. */
+function loggedRequests(log: string): { readonly slot: number; readonly cached_tokens: number }[] {
+  const tasks = new Map<string, { prompt: number; answer: number }>();
+  const found: { readonly slot: number; readonly cached_tokens: number }[] = [];
+  for (const line of log.split("\n")) {
+    const [, slot, task = ""] = /id +(\d+) \| task (\d+) \|/.exec(line) ?? [];
+    const counts = tasks.get(task) ?? { prompt: 0, answer: 0 };
+    tasks.set(task, counts);
+    const tokens = Number(/\/ +(\d+) tokens/.exec(line)?.[1]);
+    if (line.includes("prompt eval time")) counts.prompt = tokens;
+    else if (line.includes(" eval time")) counts.answer = tokens;
+    const held = /stop processing: n_tokens = (\d+)/.exec(line)?.[1];
+    // The last token of an answer is never put in.
+    if (held !== undefined)
+      found.push({ slot: Number(slot), cached_tokens: Number(held) - (counts.answer - 1) - counts.prompt });
+  }
+  return found;
+}
+
 describe.skipIf(!server.ok)("a run of which we are the client", () => {
   let ended: Ended;
   let report: RunJson;
@@ -113,6 +132,27 @@ describe.skipIf(!server.ok)("a run of which we are the client", () => {
       expect(wait_ns ?? -1n).toBeGreaterThanOrEqual(0n);
       expect(wait_ns ?? 0n).toBeLessThan(ttft_ns ?? 0n);
     }
+  });
+
+  test("tells the bytes of KV that a prompt found in the cache, as the server's log has its tokens", () => {
+    const logged = loggedRequests(ended.stderr);
+    expect(logged.length).toBeGreaterThan(0);
+    const bySlot = Map.groupBy(
+      figures.toSorted((one, other) => Number(one.timestamp_ns - other.timestamp_ns)),
+      ({ sequence_id }) => sequence_id,
+    );
+    for (const [slot, asked] of Map.groupBy(logged, (request) => request.slot)) {
+      const saved = (bySlot.get(slot) ?? []).slice(0, asked.length);
+      expect(saved.map(({ reused_tokens }) => reused_tokens)).toEqual(asked.map(({ cached_tokens }) => cached_tokens));
+      const whole = saved.filter(({ kv_bytes }) => kv_bytes !== null);
+      expect(whole.map(({ saved_bytes }) => Number(saved_bytes))).toEqual(
+        whole.map(({ reused_tokens }) => (reused_tokens ?? 0) * PER_TOKEN_BYTES),
+      );
+    }
+    const known = figures.every(({ saved_bytes }) => saved_bytes !== null);
+    expect(report.requests?.saved_bytes).toBe(
+      known ? String(Number(report.requests?.reused_tokens) * PER_TOKEN_BYTES) : null,
+    );
   });
 
   test("says it in the table and to programs, and a shared copy tells the same without who it was", async () => {

@@ -76,6 +76,16 @@ describe("the figures of requests", () => {
     });
   });
 
+  test("have the bytes of the rows that a prompt found in the cache, by what each token holds", () => {
+    const saved = (row: Partial<RequestRow>, held: bigint | null = 24n * 64n) =>
+      requestFigures([request(1, row)], steps, new Map(held === null ? [] : [[1, held]]))[0]?.saved_bytes;
+    expect(saved({})).toBe(12n * 64n);
+    // Nothing was in the cache: that is known whatever is known of rows.
+    expect(saved({ evaluated_tokens: 20 }, null)).toBe(0n);
+    expect(saved({}, null)).toBeNull();
+    expect(saved({ evaluated_tokens: null })).toBeNull();
+  });
+
   test("say how long one waited: until the batch that has its first token that was not in the cache", () => {
     const [figure] = requestFigures([request(1)], steps, new Map([[1, 1n]]));
     // Not the batch before it was sent, which begins at the same position.
@@ -148,6 +158,9 @@ describe("the sum of requests", () => {
     const rows = [request(1), request(2, { first_token_ns: ORIGIN + 7000n }), request(3, { status: "cut" })];
     const sum = summaryOf(requestFigures(rows, [], held));
     expect(sum).toMatchObject({ requests: 3, answered: 2, prompt_tokens: 40, reused_tokens: 24, output_tokens: 10 });
+    // 12 of 24 tokens of each answer.
+    expect(sum.saved_bytes).toBe(200);
+    expect(summaryOf(requestFigures(rows, [], new Map([[1, 100n]]))).saved_bytes).toBeNull();
     expect([sum.streamed_tokens, sum.kv_bytes, sum.wait_ms]).toEqual([15, { p50: 200, p99: 298 }, null]);
     expect(sum.ttft_ms).toEqual({ p50: 0.004, p99: 0.00596 });
     const silent = summaryOf(requestFigures([request(1), request(2, { output_tokens: null })], [], held));
