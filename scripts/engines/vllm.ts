@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { openRun } from "../../src/api/open-run.ts";
 import { readRemote } from "../../src/kernel/remote-memory.ts";
 import { startCli } from "../../tests/integration/run/cli.ts";
-import { folder, install, python, say } from "../vllm-environment.ts";
+import { ENGINE_ENVIRONMENT, folder, install, MODES, type Mode, python, say } from "../vllm-environment.ts";
 
 const PROGRAM = new URL("../../tests/fixtures/run_vllm.py", import.meta.url).pathname;
 
@@ -47,10 +47,10 @@ interface Report {
 }
 
 /** Attaches to vLLM with its model loaded, lets it answer, and ends the recording; the program waits to be told to end. */
-async function traced(): Promise<{ readonly report: Report; readonly said: Said; end(): Promise<void> }> {
-  const env = { ...process.env, OMP_WAIT_POLICY: "passive", HOME: folder };
+async function traced(mode: Mode): Promise<{ readonly report: Report; readonly said: Said; end(): Promise<void> }> {
+  const env = { ...process.env, ...ENGINE_ENVIRONMENT };
   const log = Bun.file(join(folder, "vllm.log"));
-  const child = Bun.spawn([python, PROGRAM, join(folder, "model")], {
+  const child = Bun.spawn([python, PROGRAM, join(folder, "model"), mode], {
     env,
     stdin: "pipe",
     stdout: "pipe",
@@ -291,8 +291,12 @@ function tell(report: Report, said: Said): boolean {
 }
 
 await install();
-const { report, said, end } = await traced();
-const isAlike = tell(report, said);
-await end();
+let isAlike = true;
+for (const mode of MODES) {
+  say(mode);
+  const { report, said, end } = await traced(mode);
+  isAlike = tell(report, said) && isAlike;
+  await end();
+}
 say(isAlike ? "vllm: weights, steps, tokens and rows as vLLM has them" : "vllm: not all is as vLLM has it, see above");
 process.exit(isAlike ? 0 : 1);
