@@ -39,6 +39,8 @@ export const driveSchema = z.object({
   /** Requests are begun for so long; null where `requests` says how many there are. */
   duration_ms: z.number().nullable(),
   requests: z.int().min(1).nullable(),
+  /** For how long the server may say nothing while it is asked. */
+  silence_ms: z.number().min(1),
 });
 export type Drive = z.output<typeof driveSchema>;
 

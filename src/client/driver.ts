@@ -11,7 +11,12 @@ process.on("SIGINT", () => {});
 process.on("SIGTERM", giveUp);
 
 function tell(message: DriveMessage): void {
-  writeSync(1, `${JSON.stringify(message)}\n`);
+  try {
+    writeSync(1, `${JSON.stringify(message)}\n`);
+  } catch {
+    // Who started us is gone, and nobody is there to be told.
+    process.exit(0);
+  }
 }
 
 /** The first line; what comes behind it is waited for, as its end is the end of who started us. */

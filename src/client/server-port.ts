@@ -8,6 +8,8 @@ export const PORT_MARK = "{port}";
 /** A model that is read from a slow disk takes minutes. */
 const READY_MS = 300_000;
 const LOOK_MS = 50;
+/** How long one look may take: a server that takes connections and answers none is looked at again. */
+const ANSWER_MS = 10_000;
 const NOT_FOUND = 404;
 
 /** A port of the loopback interface that nobody listens on now. */
@@ -38,25 +40,38 @@ export function commandAt(command: readonly string[], port: number): string[] {
   return command.map((word) => word.replaceAll(PORT_MARK, String(port)));
 }
 
-/** Whether a server answers so that it can serve: at /health, or where it has no such address, at its list of models. */
-async function isReady(url: string, signal: AbortSignal): Promise<boolean> {
+/**
+ * Whether a server answers so that it can serve, 200: at /health, or where it has no such address, at its list of models.
+ * @returns the status of its answer; null where there was none
+ */
+async function readiness(url: string, signal: AbortSignal): Promise<number | null> {
   for (const path of ["/health", "/v1/models"]) {
     const answer = await ask(`${url}${path}`, signal).catch(() => null);
     // Whatever it says beside its status is not read.
     await answer?.body?.cancel();
-    if (answer?.status !== NOT_FOUND) return answer?.ok === true;
+    if (answer?.status !== NOT_FOUND) return answer?.status ?? null;
   }
-  return false;
+  return NOT_FOUND;
 }
 
-/** Waits until a server says that it can serve. @throws MrmTraceError target, where none does in time; what `signal` carries */
-export async function untilReady(url: string, signal: AbortSignal): Promise<void> {
+/**
+ * Waits until a server says that it can serve.
+ * @throws MrmTraceError target, where none does in time; what `signal` carries
+ */
+export async function untilReady(url: string, signal: AbortSignal, most_ms = READY_MS): Promise<void> {
   const began = performance.now();
   while (!signal.aborted) {
-    if (await isReady(url, signal)) return;
-    if (performance.now() - began > READY_MS) {
+    const look = AbortSignal.any([signal, AbortSignal.timeout(Math.min(ANSWER_MS, most_ms))]);
+    const status = await readiness(url, look);
+    if (status !== null && status >= 200 && status < 300) return;
+    if (performance.now() - began > most_ms) {
       const hint = `let the command listen on 127.0.0.1 and the port ${PORT_MARK}`;
-      throw new MrmTraceError("target", `no server answered on ${url} in ${READY_MS / 1000} s`, hint);
+      const limit = `in ${most_ms / 1000} s`;
+      const what =
+        status === null
+          ? `no server answered on ${url} ${limit}`
+          : `the server on ${url} was not ready ${limit}: it said HTTP ${status}`;
+      throw new MrmTraceError("target", what, hint);
     }
     await Bun.sleep(LOOK_MS);
   }

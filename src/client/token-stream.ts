@@ -47,6 +47,8 @@ export interface TokenRequest extends CompletionRequest {
   readonly url: string;
   readonly api: ServerApi;
   readonly signal: AbortSignal;
+  /** Called with each event of the answer. */
+  readonly heard?: () => void;
 }
 
 /** Events of a stream of lines, each when it is whole. @throws MrmTraceError target, where they are too long */
@@ -74,7 +76,7 @@ const msBetween = (from_ns: bigint, to_ns: bigint): number => Number(to_ns - fro
  * Asks for a completion and reads its stream to the end, or to its failure, which it tells and does not throw. An event
  * that does not say how many tokens there are by now is one token.
  */
-export async function exchange({ url, api, signal, ...request }: TokenRequest): Promise<Exchange> {
+export async function exchange({ url, api, signal, heard, ...request }: TokenRequest): Promise<Exchange> {
   const dialect = DIALECTS[api];
   const sent_ns = monotonicNs();
   let http_status: number | null = null;
@@ -97,6 +99,7 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
     }
     for await (const data of events(response.body, dialect)) {
       const now_ns = monotonicNs();
+      heard?.();
       const event = dialect.read(data, request.tokens);
       const { tokens_so_far: soFar } = event;
       const fresh = soFar === null ? event.tokens : Math.max(0, soFar - received);

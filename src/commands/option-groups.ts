@@ -19,7 +19,7 @@ export const RUN_GROUPS: readonly OptionGroup[] = [
   },
   {
     task: "a server, of which we are the client",
-    options: ["serve", "api", "clients", "request-tokens", "prompts"],
+    options: ["serve", "api", "clients", "request-tokens", "request-timeout", "prompts"],
     example: "mrm-trace run --serve 30s -- llama-server -m model.gguf --port {port}",
   },
   {

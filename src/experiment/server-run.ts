@@ -12,6 +12,8 @@ import type { Cell } from "./sweep.ts";
 import { vllmCommand, vocabularyOf } from "./vllm-run.ts";
 
 export const SERVER_PROGRAM = "llama-server";
+/** For how long a server may say nothing: a long prompt on a slow machine, in each sequence at once, takes minutes. */
+const SILENCE_NS = 600e9;
 /** Every vocabulary has a token for each byte. */
 const LEAST_VOCABULARY = 256;
 
@@ -56,7 +58,10 @@ export function serveOf({ workload, demo, options, server }: OneRunRequest): Ser
   const { is_prompt_exact: is_exact, prompts: requests } = workload;
   const { api, gguf, vocabulary } = server;
   const clients = Math.min(sequences, requests);
-  const asked = { api, clients, tokens: workload.output_tokens, duration_ns: null, requests };
+  const asked = {
+    ...{ api, clients, tokens: workload.output_tokens },
+    ...{ duration_ns: null, requests, silence_ns: SILENCE_NS },
+  };
   const texts = textsOf(workload);
   if (vocabulary === null) {
     // It takes texts alone, and does not say of how many tokens one is.

@@ -165,7 +165,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
       serving?.client.over.then((failure) => {
         served = failure === null;
         launched.signal("SIGTERM");
-        setTimeout(() => stopped.resolve("duration"), SERVER_GRACE_MS).unref();
+        setTimeout(() => stopped.resolve("duration"), served ? SERVER_GRACE_MS : GRACE_MS).unref();
       });
     },
     ...(counters === null ? {} : { atEnd: counters.end }),

@@ -24,6 +24,8 @@ export interface ServeRequest {
   /** For how long requests are begun, in ns; null where `requests` says how many there are. */
   readonly duration_ns: number | null;
   readonly requests: number | null;
+  /** For how long the server may say nothing while it is asked. */
+  readonly silence_ns: number;
 }
 
 /** Questions behind one beginning, as requests to an assistant have it: a server may take it over from one to the next. */
@@ -52,6 +54,7 @@ export function serveRequest({
   api,
   clients,
   request_tokens,
+  request_timeout,
   prompts,
 }: ServeOptions & { serve: number }): ServeRequest {
   return {
@@ -62,16 +65,18 @@ export function serveRequest({
     prompt_file: prompts,
     duration_ns: serve,
     requests: null,
+    silence_ns: request_timeout,
   };
 }
 
 /** The options of the command line that ask for it. */
-export function optionsOf({ api, clients, tokens, prompt_file, duration_ns }: ServeRequest): ServeOptions {
+export function optionsOf({ api, clients, tokens, prompt_file, duration_ns, silence_ns }: ServeRequest): ServeOptions {
   return {
     serve: duration_ns ?? undefined,
     api,
     clients,
     request_tokens: tokens,
+    request_timeout: silence_ns,
     prompts: prompt_file,
   };
 }
@@ -97,6 +102,7 @@ export async function openServing(request: ServeRequest, command: readonly strin
     model: request.model,
     duration_ms: request.duration_ns === null ? null : request.duration_ns / 1e6,
     requests: request.requests,
+    silence_ms: request.silence_ns / 1e6,
   });
   return {
     command: commandAt(command, port),

@@ -248,6 +248,7 @@ export const REQUEST_STATUSES = {
   cut: "its answer ended before its last event, or was given up at the end of the run",
   failed: "no answer came",
   served: "by the engine's steps: its client is not ours, and nobody says how its answer ended",
+  silent: "it was given up, because the server said nothing for too long",
 } as const;
 export type RequestStatus = keyof typeof REQUEST_STATUSES;
 

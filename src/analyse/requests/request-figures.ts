@@ -27,6 +27,7 @@ function savedBytes(row: RequestRow, kv_bytes: bigint | null): bigint | null {
 
 function whyNoToken(status: RequestRow["status"], http_status: RequestRow["http_status"]): string {
   if (status === "refused") return `it was refused with HTTP ${http_status}`;
+  if (status === "silent") return "it was given up, as the server said nothing";
   return status === "failed" ? "no answer came" : "no token came";
 }
 

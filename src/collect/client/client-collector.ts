@@ -1,6 +1,6 @@
 /** Our own client of a server that we launched, as a collector: a row for each request, when it has ended. */
 import { join } from "node:path";
-import { type Drive, driveMessageSchema } from "../../client/drive-messages.ts";
+import { type Drive, driveMessageSchema, type EndedExchange } from "../../client/drive-messages.ts";
 import { parsedJson } from "../../client/parsed-json.ts";
 import { requestRow } from "../../client/request-row.ts";
 import type { Batch } from "../../columnar/batch.ts";
@@ -9,7 +9,7 @@ import { RUNTIME, RUNTIME_ENV } from "../../runtime.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { RowOf } from "../../schema/row.ts";
 import { invokingUser, withoutPrivileges } from "../../target/invoking-user.ts";
-import { formatCounted } from "../../units.ts";
+import { formatCounted, formatNs } from "../../units.ts";
 import type { Collector } from "../collector.ts";
 
 const DRIVER = join(import.meta.dir, "../../client/driver.ts");
@@ -17,6 +17,12 @@ const DRIVER = join(import.meta.dir, "../../client/driver.ts");
 const GRACE_MS = 2000;
 /** No message has more: it is a row of numbers. */
 const MOST_LINE_CHARS = 4096;
+
+/** How a request ended that was not answered. */
+function wayOf({ status, http_status }: EndedExchange): string {
+  if (status === "refused") return `refused with HTTP ${http_status}`;
+  return status === "silent" ? "given up, as the server said nothing," : status;
+}
 
 export interface ClientCollector extends Collector {
   /**
@@ -30,8 +36,8 @@ export interface ClientCollector extends Collector {
 export function createClientCollector(settings: Drive): ClientCollector {
   const over = Promise.withResolvers<string | null>();
   const statuses: Record<string, number> = {};
-  /** How requests ended that were not answered, and how many in each way. */
-  const unanswered = new Map<string, number>();
+  /** How requests ended that were not answered: how many in each way, and how long the longest of them lasted. */
+  const unanswered = new Map<string, { requests: number; longest_ns: number }>();
   let child: Bun.Subprocess<"pipe", "pipe", "inherit"> | null = null;
   let reading: Promise<void> = Promise.resolve();
   let fresh: RowOf<"request">[] = [];
@@ -56,8 +62,10 @@ export function createClientCollector(settings: Drive): ClientCollector {
       kept += 1;
       statuses[message.status] = (statuses[message.status] ?? 0) + 1;
       if (message.status === "answered") return;
-      const way = message.status === "refused" ? `refused with HTTP ${message.http_status}` : message.status;
-      unanswered.set(way, (unanswered.get(way) ?? 0) + 1);
+      const way = wayOf(message);
+      const { requests, longest_ns } = unanswered.get(way) ?? { requests: 0, longest_ns: 0 };
+      const lasted_ns = Number(message.end_ns - message.sent_ns);
+      unanswered.set(way, { requests: requests + 1, longest_ns: Math.max(longest_ns, lasted_ns) });
     }
   }
 
@@ -137,11 +145,17 @@ export function createClientCollector(settings: Drive): ClientCollector {
     },
     account: () => [account(false)],
     warnings() {
-      const words = [...unanswered].map(([way, requests]) => `${requests} ${way}`).join(", ");
+      const words = [...unanswered]
+        .map(
+          ([way, { requests, longest_ns }]) =>
+            `${requests} ${way} after ${formatNs(longest_ns)}${requests > 1 ? " at most" : ""}`,
+        )
+        .join(", ");
       const share = statuses.answered === undefined ? "none was" : "not all were";
       const why = child === null ? null : whyNotAll();
       return [
         ...(isOver && why !== null ? [`our client ended before all was asked: ${why}`] : []),
+        ...(toldToEnd && sent === 0 ? ["our client asked nothing: by the end of the run no server was ready"] : []),
         ...(unanswered.size > 0
           ? [`of ${formatCounted(kept, "request")} of our client ${share} answered: ${words}`]
           : []),

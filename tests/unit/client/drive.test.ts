@@ -35,6 +35,7 @@ const SETTINGS: Omit<Drive, "url"> = {
   prompts: { texts: ["x"], fit: null },
   duration_ms: null,
   requests: 1,
+  silence_ms: 60_000,
 };
 
 async function driven(settings: Drive, signal: AbortSignal = AbortSignal.timeout(20_000)) {
