@@ -187,7 +187,7 @@ export const KV_ENDS = {
   written_over: "another token was written into its cell",
   replaced: "its sequence got the rows of another one, or a saved cache, instead",
   shifted: "it moved in front of the first position",
-  memory_gone: "its tensor was freed, or moved",
+  memory_gone: "its tensor was freed, or moved, or its process ended",
   finished: "its block was given out again, after the requests that had it had ended",
   preempted: "its block was given out again, as a request that had it was put off, and began anew later",
   given_out: "its block was given out again; whether its request had ended is not known",
