@@ -32,7 +32,10 @@ export interface GraphReading {
   readonly refused: Readonly<Record<string, number>>;
   /** One node reads K and V together, which may be one row that both are made of: flash attention. Null where the graph reads no KV cache: one node of many may only write it. */
   readonly flashAttention: boolean | null;
-  /** Lists of cells by which its layers write keys: more than one where some layers have another cache. */
+  /**
+   * Lists of cells by which its layers write keys: more than one where some layers have another cache. Of a build that writes without
+   * such lists, masks by which its layers leave rows out: more than one where some layers look back over a window.
+   */
   readonly caches: number;
   /** False where a bound ended the walk. */
   readonly complete: boolean;
@@ -224,6 +227,20 @@ export function readGraph(
   let fused = false;
   let usesCache = false;
   const indexes = new Set<bigint>();
+  /** Nodes of what queries and keys make, until a mask is laid over it. */
+  const scores = new Set<bigint>();
+  const masks = new Set<bigint>();
+
+  /** @param readsKeys whether an operand of the node is a cache of keys */
+  function noteMask(pointer: bigint, { src }: RawTensor, readsKeys: boolean): void {
+    const isScored = scores.has(src[0] ?? 0n);
+    if (!readsKeys && !isScored) return;
+    // A node by itself has the mask behind queries, keys and values.
+    const mask = readsKeys ? src[3] : src[1];
+    if (mask !== undefined) masks.add(ownerOf(mask)?.at ?? mask);
+    else scores.add(pointer);
+  }
+
   for (let i = 0; i < wanted && complete; i++) {
     const entry = read(list + BigInt(i * 8), 8);
     if (entry === null) {
@@ -241,16 +258,20 @@ export function readGraph(
       if (index !== undefined && partOf(owner) === "k") indexes.add(index);
     }
     let cached = 0;
+    let readsKeys = false;
     for (const operand of node.src) {
       const used = visit(operand);
       if (used === null) continue;
-      if (partOf(used) !== null) cached += 1;
+      const part = partOf(used);
+      if (part !== null) cached += 1;
+      readsKeys ||= part === "k";
       if (isTable(used.tensor.name) && readsWhole(node)) readers.set(used.at, pointer);
     }
     // What is written into a cache, or moved in it, looks into it.
     if (owner !== null && partOf(owner) !== null) continue;
     usesCache ||= cached > 0;
     fused ||= cached > 1;
+    noteMask(pointer, node, readsKeys);
   }
   for (const tensor of tensors.values()) if (tensor !== null && tensor.viewSrc !== 0n) views += 1;
   // What is not the same a second time may be half of one graph and half of the next.
@@ -286,7 +307,7 @@ export function readGraph(
     nodes,
     refused,
     flashAttention: usesCache ? fused : null,
-    caches: indexes.size,
+    caches: indexes.size > 0 ? indexes.size : masks.size,
     complete,
   };
 }

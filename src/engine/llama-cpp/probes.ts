@@ -45,6 +45,12 @@ export const PROBE = {
   go_begin: 36,
   go_draw: 37,
   batch_ask: 38,
+  older_clear: 39,
+  older_seq_rm: 40,
+  older_seq_cp: 41,
+  older_seq_keep: 42,
+  older_seq_add: 43,
+  older_seq_div: 44,
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
@@ -113,6 +119,21 @@ const GGML_POINTS: readonly ProbePoint[] = [
   point("llama_free", PROBE.context_free, "none", null),
 ];
 
+/** What is called by newer names now, and was handed a context in place of its memory. The names were both there for a time. */
+const OLDER_POINTS: readonly ProbePoint[] = [
+  ...["llama_kv_self", "llama_kv_cache"].flatMap((prefix) => [
+    point(`${prefix}_clear`, PROBE.older_clear, "none", "none"),
+    point(`${prefix}_seq_rm`, PROBE.older_seq_rm, "none", "none"),
+    point(`${prefix}_seq_cp`, PROBE.older_seq_cp, "none", "none"),
+    point(`${prefix}_seq_keep`, PROBE.older_seq_keep, "none", "none"),
+    point(`${prefix}_seq_add`, PROBE.older_seq_add, "none", "none"),
+    point(`${prefix}_seq_div`, PROBE.older_seq_div, "none", "none"),
+  ]),
+  point("llama_kv_cache_seq_shift", PROBE.older_seq_add, "none", "none"),
+  point("llama_set_state_data", PROBE.restore, "none", null),
+  point("llama_load_session_file", PROBE.restore, "none", null),
+];
+
 const OLLAMA = "github.com/ollama/ollama";
 
 /**
@@ -143,7 +164,7 @@ const SUBSTITUTES: readonly ProbePoint[] = [
   },
 ];
 
-export const PROBE_POINTS: readonly ProbePoint[] = [...GGML_POINTS, ...GO_POINTS, ...SUBSTITUTES];
+export const PROBE_POINTS: readonly ProbePoint[] = [...GGML_POINTS, ...OLDER_POINTS, ...GO_POINTS, ...SUBSTITUTES];
 
 /** Probes of those functions that the object has. */
 export function probesOf(object: EngineObject): EngineProbe[] {

@@ -4,6 +4,8 @@ import type { EngineRow, KvHead, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { batchFacts, encodedFacts, hex, i32, tokensIn } from "./batch-facts.ts";
 import { cacheHeads, type PlacedRun } from "./cache-heads.ts";
+import { isOlderCall, olderCalls } from "./calls/older-calls.ts";
+import { kindOf } from "./calls/step-kinds.ts";
 import { tokensOfGraph } from "./decode-graph.ts";
 import { type BatchRun, decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import type { LayerReads } from "./expert-reads.ts";
@@ -62,26 +64,6 @@ interface OpenCall {
   readonly known: Readonly<Record<string, unknown>>;
 }
 
-const KIND_OF = new Map<number, WordOf<"step", "kind">>([
-  [PROBE.model_load, "model_load"],
-  [PROBE.context_init, "context"],
-  [PROBE.decode, "decode"],
-  [PROBE.process, "decode"],
-  [PROBE.encode, "encode"],
-  [PROBE.graph_compute, "graph"],
-  [PROBE.memory_clear, "kv_clear"],
-  [PROBE.memory_seq_rm, "kv_trim"],
-  [PROBE.memory_seq_cp, "kv_copy"],
-  [PROBE.memory_seq_keep, "kv_keep"],
-  [PROBE.memory_seq_add, "kv_shift"],
-  [PROBE.memory_seq_div, "kv_divide"],
-  [PROBE.restore, "kv_restore"],
-  [PROBE.restore_seq, "kv_restore"],
-  [PROBE.restore_seq_part, "kv_restore"],
-  [PROBE.restore_seq_file, "kv_restore"],
-  [PROBE.model_free, "model_free"],
-  [PROBE.context_free, "context_free"],
-]);
 const FILLS: ReadonlySet<number> = new Set([
   PROBE.batch_add,
   PROBE.batch_add_seq,
@@ -120,6 +102,7 @@ export function stepLog(context: StepContext): StepLog {
   const contextOf = new Map<bigint, bigint>();
   const asking = new Map<number, bigint>();
   const batches = filledBatches();
+  const older = olderCalls();
   let params: ParamsLayout | null = null;
   const pace = goPace((drawn, engine_time) => void rows.push(rowOf(drawn, "engine", { engine_time })));
   let rows: EngineRow<"step">[] = [];
@@ -287,15 +270,18 @@ export function stepLog(context: StepContext): StepLog {
   /** A call that changes a cache: what it names, and what becomes of the heads. */
   function change(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const [handle, second, third, fourth, fifth] = record.args;
-    const isState = kind === "kv_restore";
-    const cache = isState ? handle : (contextOf.get(handle) ?? heads.only());
-    const place = { ...(isState ? {} : { memory: hex(handle) }), ...(cache === null ? {} : { context: hex(cache) }) };
+    const namesContext = kind === "kv_restore" || isOlderCall(record);
+    const cache = namesContext ? handle : (contextOf.get(handle) ?? heads.only());
+    const place = {
+      ...(namesContext ? {} : { memory: hex(handle) }),
+      ...(cache === null ? {} : { context: hex(cache) }),
+    };
     const stretch = { sequence: i32(second), from: i32(third), to: i32(fourth) };
     const range = { position_from: stretch.from, position_to: stretch.to };
     let sequence = stretch.sequence;
     let facts: Record<string, unknown> = {};
     if (kind === "kv_clear") {
-      facts = { data: (second & 1n) === 1n };
+      facts = isOlderCall(record) ? {} : { data: (second & 1n) === 1n };
       sequence = -1;
       if (cache !== null) heads.clear(cache);
     } else if (kind === "kv_trim") {
@@ -345,7 +331,11 @@ export function stepLog(context: StepContext): StepLog {
         for (const [memory, owner] of contextOf) if (owner === handle) contextOf.delete(memory);
       }
       rows.push(rowOf(record, kind, { [kind === "context_free" ? "context" : "model"]: hex(handle) }));
-    } else return change(record, kind);
+    } else {
+      const place = older.place(record);
+      if (place === "begin") return change(record, kind);
+      return place === "again" ? "duplicate" : "kept";
+    }
     return "kept";
   }
 
@@ -370,9 +360,10 @@ export function stepLog(context: StepContext): StepLog {
       if (record.probe === PROBE.go_begin || record.probe === PROBE.go_draw) return pace.take(record);
       if (record.probe === PROBE.graph_compute && record.isReturn) return ofGraphs.end(record);
       if (record.probe === PROBE.decode || record.probe === PROBE.process) ofGraphs.leave();
-      const kind = KIND_OF.get(record.probe);
+      const kind = kindOf(record.probe);
       if (kind === undefined) return "implausible";
       if (!RETURNS.has(record.probe)) return single(record, kind);
+      older.leave(record.tid);
       if (record.isReturn) return finish(record);
       const encodes = record.probe === PROBE.process && i32(record.args[1]) !== DECODE;
       return begin(record, encodes ? "encode" : kind);

@@ -67,9 +67,20 @@ function shapeOf(text: string | null): number[] {
   return numbers.every((n) => Number.isSafeInteger(n) && n > 0) ? numbers : [];
 }
 
+/** Such a tensor says how much it holds, and not of how many tokens. */
+export const FLAT_CACHE =
+  "a cache tensor has one dimension, as in builds of llama.cpp before May 2025, so that how much of it is of one token is not told";
+
+/** True for a cache tensor of rows that lie behind each other in one dimension. */
+function isFlat({ shape, kv_layout }: TensorLifetime): boolean {
+  const outer = shapeOf(shape).slice(1);
+  const isOfRows = kv_layout === null || (kv_layout.form !== "state" && !isInBlocks(kv_layout));
+  return isOfRows && outer.length > 0 && outer.every((n) => n === 1);
+}
+
 /** True for a cache tensor with a shape of at least two dimensions: not for one that has a state of each sequence, and no row of a token. */
-const hasRows = ({ shape, kv_layout }: TensorLifetime): boolean =>
-  shapeOf(shape).length > 1 && kv_layout?.form !== "state";
+const hasRows = (life: TensorLifetime): boolean =>
+  shapeOf(life.shape).length > 1 && life.kv_layout?.form !== "state" && !isFlat(life);
 
 /** Cache tensors with rows: [elements per token, tokens, streams]. */
 function kvTensors(
@@ -182,7 +193,13 @@ function allRows(
     rooms.push(members.map((tensor) => number.get(tensor) ?? 0)) - 1;
   const contexts = new Map<string, ContextRooms>();
   let severalSizes = false;
+  const flat = new Set(caches.filter(isFlat).map(engineOf));
+  let isUnsized = false;
   for (const [key, members] of Map.groupBy(ofSteps.tokens, keyOf)) {
+    if (members.some((token) => flat.has(engineOf(token)))) {
+      isUnsized = true;
+      continue;
+    }
     if (haveSeveralSizes(tensorsOf.get(key) ?? [])) {
       severalSizes = true;
       continue;
@@ -217,7 +234,13 @@ function allRows(
   const ordered = ofSteps.moved.groups.length === 0 ? null : orderOfWrites(tokens);
   const untold =
     ofSteps.untold ??
-    (severalSizes ? SEVERAL_CACHES : homeless ? "a cache tensor does not say of which context it is" : null);
+    (isUnsized
+      ? FLAT_CACHE
+      : severalSizes
+        ? SEVERAL_CACHES
+        : homeless
+          ? "a cache tensor does not say of which context it is"
+          : null);
   const rowless_bytes = caches.reduce((sum, life) => sum + (hasRows(life) ? 0 : Number(life.size_bytes)), 0);
   const confirmed = new Set<number>();
   return {

@@ -177,7 +177,9 @@ function contextTokens(
   const { streamCells, caches, keepsPrefixes } = layout;
   if (caches > 1) return { tokens: [], untold: SEVERAL_CACHES };
   const tellsCells = caches === 1 && steps.some((step) => rowCellsOf(step) !== null && isBatch(step));
-  const cache = sequenceCache({ pid, engine, context, streamCells, tellsCells, ...counters });
+  // An engine of which graphs are read that name no cells is one that moves rows where there are holes between them.
+  const mayMove = caches === 1 && !tellsCells;
+  const cache = sequenceCache({ pid, engine, context, streamCells, tellsCells, mayMove, ...counters });
   for (const step of steps) {
     const detail = detailOf(step);
     const sequence = step.sequence_id;

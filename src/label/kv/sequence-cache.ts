@@ -83,11 +83,13 @@ export interface CacheName extends TokenCounters {
   readonly streamCells: number | null;
   /** The engine names the cells of its batches: none is concluded from positions. */
   readonly tellsCells: boolean;
+  /** The engine may move rows to other cells, once they are not in order any more. */
+  readonly mayMove: boolean;
 }
 
 /** A cache of which nothing is known yet. */
 export function sequenceCache(name: CacheName): SequenceCache {
-  const { pid, engine, context, streamCells, tellsCells, nextFilling, countToken } = name;
+  const { pid, engine, context, streamCells, tellsCells, mayMove, nextFilling, countToken } = name;
   const ended: KvToken[] = [];
   const sequences = new Map<number, Sequence>();
   /** The live rows of which the engine named the cell. */
@@ -104,7 +106,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
 
   function leaveOrder(): void {
     isLinear = false;
-    isDoubtful ||= !sawStart;
+    isDoubtful ||= mayMove || !sawStart;
   }
 
   function sequenceOf(id: number): Sequence {

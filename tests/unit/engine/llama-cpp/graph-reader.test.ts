@@ -153,6 +153,25 @@ describe("the graph reader", () => {
     expect([caches([]), caches([0, 0, 0]), caches([0, 1, 0])]).toEqual([0, 1, 2]);
   });
 
+  test("counts masks where a build writes its caches without lists: one more where some layers look back over a window", () => {
+    const caches = (masks: readonly number[], isFused: boolean) => {
+      const { tensor, graph } = world();
+      const mask = [tensor("mask 0"), tensor("mask 1")];
+      const nodes = masks.flatMap((one, layer) => {
+        const keys = tensor("keys", { viewSrc: tensor(`cache_k_l${layer}`) });
+        const values = tensor("values", { viewSrc: tensor(`cache_v_l${layer}`) });
+        const [query, over] = [tensor("query"), mask[one] as bigint];
+        if (isFused) return [tensor("fattn", { src: [query, keys, values, over] })];
+        const scores = tensor("kq", { src: [keys, query] });
+        const capped = tensor("kq_capped", { src: [scores] });
+        const soft = tensor("kq_soft_max", { src: [capped, over] });
+        return [scores, capped, soft, tensor("kqv", { src: [values, soft] })];
+      });
+      return graph([tensor("sum", { src: [tensor("one"), tensor("other")] }), ...nodes]).caches;
+    };
+    for (const isFused of [false, true]) expect([caches([0, 0], isFused), caches([0, 1], isFused)]).toEqual([1, 2]);
+  });
+
   test("tells what a cache without a name is: by the node that sets its rows, and the nearest weight of a layer before that", () => {
     const { tensor, graph } = world();
     const hidden = tensor("node_9", { src: [tensor("blk.2.ffn_down.weight")] });

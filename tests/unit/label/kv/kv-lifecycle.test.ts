@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { kvRows } from "../../../../src/label/kv/kv-lifecycle.ts";
+import { FLAT_CACHE, kvRows } from "../../../../src/label/kv/kv-lifecycle.ts";
 import { SEVERAL_CACHES } from "../../../../src/label/kv/kv-tokens.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { ROWS } from "../../../../src/regions/kv-layout.ts";
@@ -60,4 +60,10 @@ test("no row has a life where tensors of one context have room for different num
   expect([rows.tokens, rows.untold]).toEqual([[], SEVERAL_CACHES]);
   const later = { ...cache("larger", 60n, 16), addr: 0x20000n };
   expect(kvRows(STEPS, [{ ...cache("all", 10n, 8), death_ns: 60n }, later], 0n).untold).toBeNull();
+});
+
+test("no row has a life in a cache of one dimension, which does not say how many tokens it has room for", () => {
+  const flat = { ...cache("flat", 10n), shape: "32x1x1x1" };
+  const rows = kvRows(STEPS, [flat], 0n);
+  expect([rows.tokens, rows.tensors, rows.untold, rows.rowless_bytes]).toEqual([[], [], FLAT_CACHE, 64]);
 });

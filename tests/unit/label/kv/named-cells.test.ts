@@ -87,6 +87,13 @@ describe("cells that the engine names", () => {
     expect(cellsOf(STEPS).map(([, , cell]) => cell)).toEqual([0, 1, 2, null, null]);
   });
 
+  test("are none where an engine names none and may move rows, once these are not in the order of their positions", () => {
+    const linear = [SHARED, ofSequence(100, 0, 0, 2), ofSequence(200, 0, 2)];
+    expect(cellsOf(linear).map(([, , cell]) => cell)).toEqual([0, 1, 2]);
+    const hole = change("kv_trim", 300, 0, { position_from: 0, position_to: 1 });
+    expect(cellsOf([...linear, hole, ofSequence(400, 0, 3)]).map(([, , cell]) => cell)).toEqual(Array(4).fill(null));
+  });
+
   test("tell no lives where some layers have another cache: its window may have passed rows that are still there", () => {
     expect(kvTokens([START, SHARED, caches(2), ...STEPS])).toEqual({
       ...{ tokens: [], moved: { groups: [], copies: [] }, early: [], untold: SEVERAL_CACHES },
