@@ -110,11 +110,11 @@ const GGML_POINTS: readonly ProbePoint[] = [
   point("llama_memory_seq_add", PROBE.memory_seq_add, "none", null),
   point("llama_memory_seq_div", PROBE.memory_seq_div, "none", null),
   point("llama_get_memory", PROBE.get_memory, "none", "none"),
-  point("llama_state_set_data", PROBE.restore, "none", null),
-  point("llama_state_load_file", PROBE.restore, "none", null),
-  point("llama_state_seq_set_data", PROBE.restore_seq, "none", null),
-  point("llama_state_seq_set_data_ext", PROBE.restore_seq_part, "none", null),
-  point("llama_state_seq_load_file", PROBE.restore_seq_file, "none", null),
+  point("llama_state_set_data", PROBE.restore, "none", "none"),
+  point("llama_state_load_file", PROBE.restore, "none", "none"),
+  point("llama_state_seq_set_data", PROBE.restore_seq, "none", "none"),
+  point("llama_state_seq_set_data_ext", PROBE.restore_seq_part, "none", "none"),
+  point("llama_state_seq_load_file", PROBE.restore_seq_file, "none", "none"),
   point("llama_model_free", PROBE.model_free, "none", null),
   point("llama_free", PROBE.context_free, "none", null),
 ];
@@ -130,8 +130,8 @@ const OLDER_POINTS: readonly ProbePoint[] = [
     point(`${prefix}_seq_div`, PROBE.older_seq_div, "none", "none"),
   ]),
   point("llama_kv_cache_seq_shift", PROBE.older_seq_add, "none", "none"),
-  point("llama_set_state_data", PROBE.restore, "none", null),
-  point("llama_load_session_file", PROBE.restore, "none", null),
+  point("llama_set_state_data", PROBE.restore, "none", "none"),
+  point("llama_load_session_file", PROBE.restore, "none", "none"),
 ];
 
 const OLLAMA = "github.com/ollama/ollama";

@@ -4,6 +4,7 @@ import type { EngineRow, KvHead, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { batchFacts, encodedFacts, hex, i32, tokensIn } from "./batch-facts.ts";
 import { cacheHeads, type PlacedRun } from "./cache-heads.ts";
+import { failedRestores } from "./calls/failed-restores.ts";
 import { isOlderCall, olderCalls } from "./calls/older-calls.ts";
 import { kindOf } from "./calls/step-kinds.ts";
 import { tokensOfGraph } from "./decode-graph.ts";
@@ -103,6 +104,7 @@ export function stepLog(context: StepContext): StepLog {
   const asking = new Map<number, bigint>();
   const batches = filledBatches();
   const older = olderCalls();
+  const restores = failedRestores();
   let params: ParamsLayout | null = null;
   const pace = goPace((drawn, engine_time) => void rows.push(rowOf(drawn, "engine", { engine_time })));
   let rows: EngineRow<"step">[] = [];
@@ -305,7 +307,9 @@ export function stepLog(context: StepContext): StepLog {
       if (record.probe === PROBE.restore_seq_part && (fifth & PARTIAL) !== 0n) facts = { partial: true };
       heads.forget(handle, sequence);
     }
-    push({ ...rowOf(record, kind, { ...place, ...facts }), sequence_id: sequence < 0 ? null : sequence });
+    const row = { ...rowOf(record, kind, { ...place, ...facts }), sequence_id: sequence < 0 ? null : sequence };
+    push(row);
+    if (kind === "kv_restore") restores.begin(record.tid, row);
     return "kept";
   }
 
@@ -332,6 +336,8 @@ export function stepLog(context: StepContext): StepLog {
       }
       rows.push(rowOf(record, kind, { [kind === "context_free" ? "context" : "model"]: hex(handle) }));
     } else {
+      const failed = kind === "kv_restore" && record.isReturn ? restores.end(record) : null;
+      if (failed !== null) push(failed);
       const place = older.place(record);
       if (place === "begin") return change(record, kind);
       return place === "again" ? "duplicate" : "kept";

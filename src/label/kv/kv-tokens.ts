@@ -100,6 +100,10 @@ function leftPrefixCache(step: StepRow, keepsPrefixes: boolean | null): boolean 
   return full_blocks ? keepsPrefixes : false;
 }
 
+/** It may have been given up at once, or in its midst. */
+export const RESTORE_FAILED =
+  "a saved cache could not be restored, and what became of the rows that were there is not told";
+
 /** Of a layer that looks back over a window only, most rows are kept that no step reads any more. */
 export const SEVERAL_CACHES =
   "some layers have another cache than the others, as those that look back over a window have, and which rows a step reads in each is not told";
@@ -213,6 +217,7 @@ function contextTokens(
       const { divisor } = detail;
       cache.move(step, sequence, positionsOf(step), (position) => Math.floor(position / divisor));
     } else if (step.kind === "kv_restore") {
+      if (detail.failed === true) return { tokens: [], untold: RESTORE_FAILED };
       if (detail.partial === true) return { tokens: [], untold: "a part of a saved cache was restored" };
       cache.restore(step, sequence);
     }
