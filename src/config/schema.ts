@@ -209,7 +209,7 @@ export const serveSchema = z.object({
   clients: whole(1, 64).default(1).describe("requests of that client under way at once"),
   request_tokens: whole(2, 1e6).default(128).describe("tokens of one request of that client"),
   request_timeout: duration
-    .default(60e9)
+    .default(300e9)
     .describe(
       "give up requests of that client, and ask no more, when the server says nothing to any of them for so long",
     ),
