@@ -201,11 +201,11 @@ export function processReadings(
 
   function closeRound(): void {
     if (inRound.size === 0) return;
-    for (const [pid, known] of knownOf) {
-      if (known.round === round) continue;
+    for (const [pid, before] of knownOf) {
+      if (before.round === round) continue;
       // It ended since it was read: until then it may have held what it held at most.
-      heldCeiling += known.peak_bytes ?? 0;
-      close(pid, known);
+      heldCeiling += before.peak_bytes ?? 0;
+      close(pid, before);
       knownOf.delete(pid);
     }
     if (alive > 0 || heldCeiling > 0) {
@@ -286,7 +286,7 @@ export function processReadings(
     },
     end() {
       closeRound();
-      for (const [pid, known] of knownOf) close(pid, known);
+      for (const [pid, before] of knownOf) close(pid, before);
       return spans.map((span, s): ProcessUse => {
         let read_ns = 0;
         span.begin_ns.forEach((begin, i) => {
