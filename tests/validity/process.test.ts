@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
+import { cpus } from "node:os";
+import { markSlackBytes } from "../../src/analyse/process/mark-slack.ts";
 import { openRun } from "../../src/api/open-run.ts";
 import type { RunJson } from "../../src/schema/run-json.ts";
 import { compileProgram } from "../fixtures/compile.ts";
@@ -11,6 +13,8 @@ const PAGE_BYTES = 4096;
 const PAGES = (MIB * 2 ** 20) / PAGE_BYTES;
 /** The kernel counts resident pages per CPU, and adds them up when 32 x CPUs and more have come together (mm, percpu_counter). */
 const PAGES_NOT_ADDED_UP = 4 * 64;
+/** /proc is read every 100 ms, and not at the very end. */
+const MOST_UNREAD_NS = 150e6;
 
 type Row = RunJson["metrics"][number];
 
@@ -49,15 +53,19 @@ test("the target's peak, CPU time and faults are those that the kernel tells the
   const { report, said } = await heldMemory();
   const peak = figureOf(report, "rss_peak_bytes");
   expect(said.peak_kib).toBeGreaterThan(MIB * 1024);
-  // 64 MiB that came and went between two readings are in it, and exact.
-  expect([peak.status, peak.value, peak.ci_level]).toEqual(["ok", peak.lo, null]);
-  expect(Math.abs(Number(peak.value) - said.peak_kib * 1024)).toBeLessThanOrEqual(PAGES_NOT_ADDED_UP * PAGE_BYTES);
+  // 64 MiB that came and went between two readings are in it; what it held behind the last one, nobody read.
+  expect([peak.status, peak.value, peak.hi, peak.ci_level]).toEqual(["bound", null, null, null]);
+  expect(Number(peak.lo)).toBeLessThanOrEqual(said.peak_kib * 1024);
+  const slack = markSlackBytes(cpus().length);
+  expect(Number(peak.lo)).toBeGreaterThanOrEqual(said.peak_kib * 1024 - slack - PAGES_NOT_ADDED_UP * PAGE_BYTES);
 
   const cpu = figureOf(report, "cpu_ns");
   expect(said.cpu_ns).toBeGreaterThan(300e6);
   expect(Number(cpu.lo)).toBeLessThanOrEqual(said.cpu_ns);
   expect(Number(cpu.hi)).toBeGreaterThanOrEqual(said.cpu_ns);
-  expect(Number(cpu.hi) - Number(cpu.lo)).toBeLessThanOrEqual(50e6);
+  // From the last reading to the end it may have had every CPU.
+  expect(Number(cpu.hi) - Number(cpu.lo)).toBeLessThanOrEqual(50e6 + cpus().length * MOST_UNREAD_NS);
+  expect(Number(cpu.value) - Number(cpu.lo)).toBeLessThanOrEqual(50e6);
 
   // The same over time: every row has what grew since the row before.
   const grown = { cpu_ns: 0, rows: 0, most: 0 };
@@ -74,18 +82,16 @@ test("the target's peak, CPU time and faults are those that the kernel tells the
   }
   expect(grown.rows).toBeGreaterThan(4);
   expect(grown.cpu_ns).toBe(Number(cpu.value));
-  expect(grown.most).toBeLessThanOrEqual(Number(peak.value));
+  expect(grown.most).toBeLessThanOrEqual(Number(peak.lo) + slack);
 
   const taken = said.minor + said.major;
   expect(taken).toBeGreaterThan(PAGES);
-  for (const source of ["fault", "process"]) {
-    const faults = figureOf(report, "faults", source);
-    expect([source, faults.status, Math.abs(Number(faults.value) - taken) < 0.02 * taken]).toEqual([
-      source,
-      "ok",
-      true,
-    ]);
-  }
+  const faults = figureOf(report, "faults", "fault");
+  expect([faults.status, Math.abs(Number(faults.value) - taken) < 0.02 * taken]).toEqual(["ok", true]);
+  // The program takes none behind its last reading, which nobody knows.
+  const read = figureOf(report, "faults", "process");
+  expect([read.status, read.hi]).toEqual(["bound", null]);
+  expect(Number(read.lo)).toBeWithin(0.98 * taken, 1.02 * taken);
   expect(Number(figureOf(report, "major_faults", "fault").value)).toBeGreaterThanOrEqual(0);
   const anonymous = report.metrics.find(
     ({ metric, mapping_kind }) => metric === "first_touches" && mapping_kind === "anon",

@@ -4,6 +4,7 @@ import { interval } from "../../statistics/interval.ts";
 import { peakPageBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import { isInside } from "../input/span.ts";
+import { markSlackBytes } from "../process/mark-slack.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 const METRIC = "resident_bytes";
@@ -12,7 +13,8 @@ const METRIC = "resident_bytes";
 function targetPeak({ input, span }: Group): number | null {
   const { counts } = input;
   const index = counts?.spans.findIndex(({ phase, step }) => phase === span.phase && step === span.step) ?? -1;
-  return counts?.process?.[index]?.read_peak_bytes ?? null;
+  const peak = counts?.process?.[index]?.read_peak_bytes ?? null;
+  return peak === null ? null : peak + markSlackBytes(input.cpus);
 }
 
 /** What the looks in the span found, most of all and how many they were. */

@@ -4,6 +4,7 @@ import type { Group } from "../input/group.ts";
 import { ALLOCATION } from "../process/allocation-figures.ts";
 import { PROCESS, readingFigure, unread } from "../process/census.ts";
 import type { MemoryReadings } from "../process/load-memory-readings.ts";
+import { markSlackBytes } from "../process/mark-slack.ts";
 import type { ProcessUse } from "../process/process-readings.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
@@ -18,6 +19,7 @@ const PSS = "pss_most_bytes";
 
 function peakFigure(group: Group, use: ProcessUse): Figure {
   const { peak_lo_bytes: lo, peak_hi_bytes: hi, processes } = use;
+  const slack = markSlackBytes(group.input.cpus);
   const several = processes > 1 ? `up to ${processes} processes: their peaks need not have been at one moment` : null;
   const open =
     "the peak may have been between two readings, before the first, or behind the last one of a process that ended";
@@ -25,7 +27,7 @@ function peakFigure(group: Group, use: ProcessUse): Figure {
     group,
     use,
     PEAK,
-    { value: lo === hi ? hi : null, lo, hi },
+    { value: lo === hi ? hi : null, lo: Math.max(0, lo - slack), hi: hi === null ? null : hi + slack },
     "the kernel's own high-water mark (VmHWM) at each reading, with the readings themselves; n counts readings",
     lo === hi ? undefined : (several ?? open),
   );
@@ -94,7 +96,7 @@ export const residentMemory: MetricFamily = {
   ],
   estimator: [
     "Read from /proc every 100 ms, the proportional set every 5 s at most.",
-    "The peak is exact where the kernel's high-water mark of one process rose between two readings inside the span; else it lies between what was read and that mark.",
+    "The peak is the kernel's high-water mark where that of one process rose between two readings inside the span; else it lies between what was read and that mark. The ends have room for what the mark itself may be off: since Linux 6.2 the kernel leaves out what each CPU counted by itself, up to 32 pages, or twice as many as there are CPUs, of each CPU and kind of memory.",
     "Of several processes the sum of the marks is only an upper end.",
     "What a process that ended held behind its last reading nobody read: there is no upper end then.",
     "Where nobody read /proc, as in an imported capture of memray, the most that memray read of one process, every 10 ms, is a lower end of the peak of the whole run.",

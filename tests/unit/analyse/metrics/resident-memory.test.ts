@@ -23,10 +23,10 @@ const USE: ProcessUse = {
   counted: 1,
 };
 
-function memory(memray: MemoryReadings | null, use: ProcessUse | null = null) {
+function memory(memray: MemoryReadings | null, use: ProcessUse | null = null, cpus: number | null = null) {
   const process = use === null ? null : SPANS.map(() => use);
   const counts = { spans: SPANS, process, memray, points: [], faults: null };
-  const rows = computeMetrics(input({ window_ns: 1000 * MS, counts })).filter(({ scope }) => scope === "process");
+  const rows = computeMetrics(input({ window_ns: 1000 * MS, counts, cpus })).filter(({ scope }) => scope === "process");
   return (metric: string, phase = "all") => rows.filter((row) => row.metric === metric && row.phase === phase);
 }
 
@@ -65,4 +65,25 @@ test("the readings of /proc stand where both are there", () => {
   expect(memory(MEMRAY, USE)("rss_peak_bytes")).toMatchObject([
     { source: "process", status: "ok", value: 50 * MIB, lo: 50 * MIB, hi: 50 * MIB },
   ]);
+});
+
+describe("the peak of resident memory by the kernel's mark", () => {
+  test("is a value whose ends have room for the pages that each CPU counts by itself", () => {
+    const [row] = memory(null, USE, 2)("rss_peak_bytes");
+    const slack = 3 * 32 * 2 * 4096;
+    expect(row).toMatchObject({ status: "ok", value: 50 * MIB, lo: 50 * MIB - slack, hi: 50 * MIB + slack });
+  });
+
+  test("is no less than was read where a process ended behind its last reading, as are its faults, and its CPU time may be that of all CPUs then", () => {
+    const ended = { ...USE, peak_hi_bytes: null, unread_ns: 80 * MS };
+    const told = memory(null, ended, 2);
+    expect(told("rss_peak_bytes")).toMatchObject([{ status: "bound", value: null, hi: null }]);
+    expect(told("rss_peak_bytes")[0]?.why).toContain("behind the last one of a process that ended");
+    expect(told("cpu_ns")).toMatchObject([{ status: "ok", value: 0, hi: 160 * MS + 2 * 10 * MS }]);
+    const faults = { ...ended, growth: { ...USE.growth, minor_faults: { value: 7, lo: 6, hi: 8 } } };
+    expect(memory(null, faults, 2)("faults")).toMatchObject([
+      {},
+      { source: "process", status: "bound", value: null, lo: 6, hi: null },
+    ]);
+  });
 });
