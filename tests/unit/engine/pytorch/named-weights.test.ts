@@ -23,10 +23,10 @@ let said: Said;
 const read: ReadMemory = (address, length) => program.read(address, length);
 const isKnown = (): boolean => isReadable(said);
 
-/** Where the runtime keeps its first interpreter. */
-function interpreterAt(): bigint {
+/** Address at which the runtime keeps its first interpreter. */
+function interpreterPlace(): bigint {
   const python = readableInterpreter(said.pid, addressOf, read);
-  return "layout" in python ? BigInt(python.layout.interpreter) : 0n;
+  return "layout" in python ? python.runtime + BigInt(python.layout.interpreter) : 0n;
 }
 
 const at = (i: number): bigint => BigInt(said.data[i] ?? 0);
@@ -157,9 +157,9 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
       state.want(at(0), 0n);
       state.want(8n, 0n);
       let looks = 0;
-      const runtime = addressOf(said.pid, /python3/, "_PyRuntime") ?? 0n;
+      const place = interpreterPlace();
       const counted: ReadMemory = (address, length) => {
-        if (address === runtime + interpreterAt()) looks += 1;
+        if (address === place) looks += 1;
         return read(address, length);
       };
       for (let i = 1n; i < 70n; i++) state.look(counted, () => i * S, Number(i));
@@ -174,12 +174,12 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
       if (!isKnown()) return;
       const state = namedWeights(said.pid, NO_FILE, addressOf);
       state.want(at(1), 0n);
-      const runtime = addressOf(said.pid, /python3/, "_PyRuntime") ?? 0n;
+      const place = interpreterPlace();
       let reads = 0;
       let isTorn = false;
       // The first look at the calls ends behind the inner one; the state of the interpreter is read once for each.
       const torn: ReadMemory = (address, length) => {
-        if (address === runtime + interpreterAt()) reads += 1;
+        if (address === place) reads += 1;
         const bytes = read(address, length);
         const isOuter =
           bytes !== null && length === 8 && reads === 1 && outer.has(new DataView(bytes.buffer).getBigUint64(0, true));
@@ -203,10 +203,10 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
       if (!isKnown()) return;
       const nothing = namedWeights(said.pid, NO_FILE, addressOf);
       nothing.want(8n, 0n);
-      const runtime = addressOf(said.pid, /python3/, "_PyRuntime") ?? 0n;
+      const place = interpreterPlace();
       // The state of the interpreter reads as zero: no thread is anywhere.
       const blind: ReadMemory = (address, length) =>
-        address === runtime + interpreterAt() ? new Uint8Array(length) : read(address, length);
+        address === place ? new Uint8Array(length) : read(address, length);
       for (let i = 1n; nothing.untold().length === 0 && i < 70n; i++)
         expect(nothing.look(blind, () => i * S, Number(i))).toBeNull();
       expect(nothing.untold()[0]).toContain("no thread of its process was seen in a method of a module");
@@ -216,10 +216,10 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
       if (!isKnown()) return;
       const state = namedWeights(said.pid, NO_FILE, addressOf);
       state.want(at(0), 0n);
-      const runtime = addressOf(said.pid, /python3/, "_PyRuntime") ?? 0n;
+      const place = interpreterPlace();
       // No thread is anywhere.
       const idle: ReadMemory = (address, length) =>
-        address === runtime + interpreterAt() ? new Uint8Array(length) : read(address, length);
+        address === place ? new Uint8Array(length) : read(address, length);
       for (let i = 1n; i < 70n; i++) expect(state.look(idle, () => i * S, 1)).toBeNull();
       expect(state.untold()).toEqual([]);
       expect(state.look(read, () => 70n * S, 2)).toMatchObject({ found: 4 });
