@@ -12,9 +12,12 @@ interface Need {
   readonly lost: string;
 }
 
-function llamaNeed(probes: readonly Probe[], lost: string): Need {
-  const symbols = PROBE_POINTS.filter(({ probe }) => probes.includes(probe)).map(({ symbol }) => symbol);
-  return { name: symbols.join(" or "), symbols, lost };
+const symbolsOf = (probes: readonly Probe[]): string[] =>
+  PROBE_POINTS.filter(({ probe }) => probes.includes(probe)).map(({ symbol }) => symbol);
+
+/** @param older probes by which the same was called in older builds, whose names nobody needs to be told */
+function llamaNeed(probes: readonly Probe[], lost: string, older: readonly Probe[] = []): Need {
+  return { name: symbolsOf(probes).join(" or "), symbols: symbolsOf([...probes, ...older]), lost };
 }
 
 function torchNeed(name: string, probe: number, lost: string): Need {
@@ -30,7 +33,7 @@ const NEEDS: ReadonlyMap<string, readonly Need[]> = new Map([
     llamaCpp.name,
     [
       llamaNeed([PROBE.decode, PROBE.process], "no steps, tokens and rows"),
-      llamaNeed([PROBE.memory_seq_rm], "not how long rows live"),
+      llamaNeed([PROBE.memory_seq_rm], "not how long rows live", [PROBE.older_seq_rm]),
       llamaNeed([PROBE.tensor_alloc], "no tensors"),
     ],
   ],

@@ -21,6 +21,14 @@ test("engines say of a build without functions that are needed what a run cannot
   expect(judged([stripped, { ...stripped, name: "llama-server", lost: [] }]).status).toBe("ok");
 });
 
+test("a build that has the older names of a function lacks nothing", () => {
+  const functions = ["llama_decode", "llama_kv_self_seq_rm", "ggml_backend_tensor_alloc"];
+  expect(lostWithout("llama.cpp", functions)).toEqual([]);
+  expect(lostWithout("llama.cpp", functions.toSpliced(1, 1))).toEqual([
+    "without llama_memory_seq_rm not how long rows live",
+  ]);
+});
+
 test("engines promise no rows of models whose layers look back over a window", () => {
   for (const name of ["engine: llama.cpp", "engine: ollama"]) {
     const { summary } = named(judgeEngines({ demo: null, demo_possible: true, found: [] }), name);
