@@ -1,8 +1,9 @@
 /** How often the program touches memory that the kernel must give it first. */
 import { interval } from "../../statistics/interval.ts";
 import type { Group } from "../input/group.ts";
-import { growthFigure, PROCESS, readingFigure } from "../process/census.ts";
+import { PROCESS, readingFigure } from "../process/census.ts";
 import { FAULT_KINDS } from "../process/fault-sums.ts";
+import type { Growth } from "../process/process-readings.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 
 /** Source of these figures: the stream of faults. */
@@ -43,17 +44,11 @@ function read(group: Group): Figure[] {
   const { minor_faults: minor, major_faults: major } = use.growth;
   const method = "growth of the counters of /proc/PID/stat; the ends hold whenever it grew between two readings";
   const both = { value: minor.value + major.value, lo: minor.lo + major.lo, hi: minor.hi + major.hi };
-  if (use.unread_ns > 0) {
-    const why = "what a process that ended did behind its last reading is not counted";
-    return [
-      readingFigure(group, use, "faults", { value: null, lo: both.lo, hi: null }, method, why),
-      readingFigure(group, use, "major_faults", { value: null, lo: major.lo, hi: null }, method, why),
-    ];
-  }
-  return [
-    growthFigure(group, use, "faults", both, { method }),
-    growthFigure(group, use, "major_faults", major, { method }),
-  ];
+  const isOpen = use.unread_ns > 0;
+  const why = isOpen ? "what a process that ended did behind its last reading is not counted" : undefined;
+  const counted = (metric: string, growth: Growth): Figure =>
+    readingFigure(group, use, metric, isOpen ? { value: null, lo: growth.lo, hi: null } : growth, method, why);
+  return [counted("faults", both), counted("major_faults", major)];
 }
 
 export const pageFaults: MetricFamily = {

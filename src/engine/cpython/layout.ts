@@ -84,13 +84,12 @@ export const tellsPlaces = (version: string): boolean => TELLING.has(version);
  * @returns null where they are no such places, and for a build without the global lock, whose objects lie otherwise
  */
 export function withToldPlaces(layout: PythonLayout, words: BigUint64Array): PythonLayout | null {
-  const offset = (place: number): number => Number(words[place] ?? MOST_OFFSET);
-  const [interpreter, thread, nextThread, frame, olderFrame, locals] = [
-    ...[INTERPRETERS, THREADS, NEXT_THREAD, FRAME, OLDER_FRAME, LOCALS].map(offset),
-  ] as [number, number, number, number, number, number];
+  const places = [INTERPRETERS, THREADS, NEXT_THREAD, FRAME, OLDER_FRAME, LOCALS].map(
+    (place) => words[place] ?? MOST_OFFSET,
+  );
   const isTold = words[COOKIE] === OFFSETS_COOKIE && words[FREE_THREADED] === 0n;
-  const places = [interpreter, thread, nextThread, frame, olderFrame, locals];
-  if (!isTold || places.some((place) => place >= Number(MOST_OFFSET))) return null;
+  if (!isTold || places.some((place) => place >= MOST_OFFSET)) return null;
+  const [interpreter = 0, thread = 0, nextThread = 0, frame = 0, olderFrame = 0, locals = 0] = places.map(Number);
   return { ...layout, interpreter, thread, nextThread, newestFrame: [frame], olderFrame, locals };
 }
 
