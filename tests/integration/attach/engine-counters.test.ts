@@ -4,19 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensureDemoModel } from "../../../src/demo/demo-model.ts";
 import { BUILDS, fetchLlamaServer } from "../../fixtures/llama-server.ts";
+import { freePort } from "../../validity/laboratory/random-clients.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli, startCli } from "../run/cli.ts";
 
 const output = outputFolder();
 afterAll(() => rmSync(output, { recursive: true }));
 afterEach(endLeftRuns);
-
-/** A port that nobody listens on now. */
-function freePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = probe;
-  probe.stop(true);
-  return port;
-}
 
 const ONE_EACH = { keepalive: false, headers: { connection: "close" } };
 const [REQUESTS, TOKENS] = [4, 150];

@@ -14,6 +14,7 @@ import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
 import { BUILDS, fetchLlamaServer, type LlamaServer, type Slots } from "../../fixtures/llama-server.ts";
 import { savedKeys } from "../../fixtures/saved-keys.ts";
 import { waitUntil } from "../../fixtures/wait-until.ts";
+import { freePort, untilReady } from "../../validity/laboratory/random-clients.ts";
 
 setDefaultTimeout(120_000);
 
@@ -31,28 +32,12 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A port that nobody listens on now. */
-function freePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = probe;
-  probe.stop(true);
-  return port;
-}
-
 /** Tokens of a batch: prompts come in several, of which some have one token. */
 const BATCH_TOKENS = 64;
 const PREFIX = "You answer in short words, and you count to ten before you do. ".repeat(2);
 
 /** The server closes idle connections; a request on one that it is closing would fail. */
 const ALONE = { keepalive: false, headers: { connection: "close" } };
-
-async function untilReady(port: number): Promise<void> {
-  for (let i = 0; i < 300; i++) {
-    if ((await fetch(`http://127.0.0.1:${port}/health`, ALONE).catch(() => null))?.ok) return;
-    await Bun.sleep(50);
-  }
-  throw new Error("the server did not become ready");
-}
 
 interface Load {
   /** Clients at once. */

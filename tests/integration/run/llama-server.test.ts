@@ -2,17 +2,10 @@ import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { ensureDemoModel } from "../../../src/demo/demo-model.ts";
 import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
+import { freePort } from "../../validity/laboratory/random-clients.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, startCli } from "./cli.ts";
 
 afterEach(endLeftRuns);
-
-/** A port that nobody listens on now. */
-function freePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = probe;
-  probe.stop(true);
-  return port;
-}
 
 const PORT = freePort();
 /** The server closes idle connections; a request on one that it is closing would fail. */
