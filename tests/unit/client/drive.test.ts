@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { drive } from "../../../src/client/drive.ts";
 import { type Drive, type DriveMessage, driveMessageSchema } from "../../../src/client/drive-messages.ts";
+import { ONE_REQUEST } from "../../fixtures/one-request.ts";
 
 const servers: { stop: (force?: boolean) => unknown }[] = [];
 afterAll(() => {
@@ -28,15 +29,7 @@ function serverOf(answer: (number: number) => Response): { url: string; asked: u
   return { url: `http://127.0.0.1:${server.port}`, asked };
 }
 
-const SETTINGS: Omit<Drive, "url"> = {
-  api: "llama-server",
-  clients: 1,
-  tokens: 2,
-  prompts: { texts: ["x"], fit: null },
-  duration_ms: null,
-  requests: 1,
-  silence_ms: 60_000,
-};
+const SETTINGS: Omit<Drive, "url"> = { ...ONE_REQUEST, silence_ms: 60_000 };
 
 async function driven(settings: Drive, signal: AbortSignal = AbortSignal.timeout(20_000)) {
   const told: DriveMessage[] = [];

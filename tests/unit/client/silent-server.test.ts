@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { drive } from "../../../src/client/drive.ts";
 import { type Drive, type DriveMessage, driveMessageSchema } from "../../../src/client/drive-messages.ts";
 import { untilReady } from "../../../src/client/server-port.ts";
+import { ONE_REQUEST } from "../../fixtures/one-request.ts";
 
 const servers: { stop: (force?: boolean) => unknown }[] = [];
 afterAll(() => {
@@ -37,15 +38,7 @@ function parts(texts: readonly string[], rest_ms: number, isOpen: boolean): Resp
   return new Response(body);
 }
 
-const SETTINGS: Omit<Drive, "url"> = {
-  api: "llama-server",
-  clients: 1,
-  tokens: 2,
-  prompts: { texts: ["x"], fit: null },
-  duration_ms: null,
-  requests: 1,
-  silence_ms: 300,
-};
+const SETTINGS: Omit<Drive, "url"> = { ...ONE_REQUEST, silence_ms: 300 };
 
 async function driven(settings: Drive) {
   const told: DriveMessage[] = [];
