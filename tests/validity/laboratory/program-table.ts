@@ -41,12 +41,23 @@ function tally(rows: readonly ProgramRow[]): string {
   ].join("; ");
 }
 
-/** Markdown of programs that ran several times and are alike each time: a row for each figure, with what each run said of it. */
+/** From the lowest to the highest that is true of a run; null where of one run nothing is. */
+function truthOfAll(answers: readonly ProgramRow[]): Truth | null {
+  const truths = answers.flatMap(({ real }) => (real === null ? [] : [real]));
+  if (truths.length < answers.length || truths.length === 0) return null;
+  return { lo: Math.min(...truths.map(({ lo }) => lo)), hi: Math.max(...truths.map(({ hi }) => hi)) };
+}
+
+/**
+ * Markdown of programs that ran several times: a row for each figure, with what each run said of it. Whether that holds is judged by
+ * what is true of the same run.
+ */
 export function repeatedTable(rows: readonly ProgramRow[]): string {
   const keyOf = ({ program, row }: ProgramRow): string => [program, row.source, row.metric, row.region_type].join("/");
   const lines = [...Map.groupBy(rows, keyOf).values()].flatMap((answers) => {
     const [first] = answers;
-    if (first === undefined || first.real === null) return [];
+    const truth = truthOfAll(answers);
+    if (first === undefined || truth === null) return [];
     const { source, region_type, metric } = first.row;
     const given = answers.filter(isGiven);
     const held = given.filter(({ isTrue }) => isTrue).length;
@@ -55,7 +66,7 @@ export function repeatedTable(rows: readonly ProgramRow[]): string {
       first.program,
       source,
       `${metric} of ${region_type}`,
-      truthText(first.real),
+      truthText(truth),
       answers.map(answerText).join("; "),
       given.length === 0 ? "" : verdict,
     ];
@@ -63,26 +74,6 @@ export function repeatedTable(rows: readonly ProgramRow[]): string {
   });
   const head = ["| program | source | figure | truth | each run | |", "|---|---|---|---|---|---|"];
   return [tally(rows), "", ...head, ...lines].join("\n");
-}
-
-/** Markdown, a row for each answer of which something is true. */
-export function programTable(rows: readonly ProgramRow[]): string {
-  const lines = rows.flatMap(({ program, row, real, isTrue }) => {
-    if (real === null) return [];
-    const isTold = isGiven({ row, real, isTrue });
-    const truth = truthText(real);
-    const holds = isTold ? (isTrue ? "holds" : "MISSES") : "";
-    const { source, region_type, metric, status } = row;
-    const interval = isTold ? `${digits(row.lo) || "..."} to ${digits(row.hi) || "..."}` : "";
-    return [
-      `| ${[program, source, `${metric} of ${region_type}`, truth, status, digits(row.value), interval, holds].join(" | ")} |`,
-    ];
-  });
-  return [
-    "| program | source | figure | truth | status | value | interval | |",
-    "|---|---|---|---|---|---|---|---|",
-    ...lines,
-  ].join("\n");
 }
 
 /** Writes a table between its marks. @param name of the marks */
