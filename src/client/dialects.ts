@@ -129,7 +129,10 @@ function openAiChunk(data: string, most: number): AnswerEvent {
   if (data.trim() === "[DONE]") return { ...nothing, is_last: true };
   const chunk = chunkSchema.safeParse(parsedJson(data)).data;
   if (chunk === undefined) return nothing;
-  const { id: name, choices, usage } = chunk;
+  const { id: name, choices } = chunk;
+  // Ollama counts behind the answer alone, and says before that there are none, of the prompt neither.
+  const countsNothing = chunk.usage?.prompt_tokens === 0 && chunk.usage.completion_tokens === 0;
+  const usage = choices.length > 0 && countsNothing ? null : chunk.usage;
   const cached = usage?.prompt_tokens_details?.cached_tokens ?? null;
   const isKnown = usage !== null && cached !== null && cached <= usage.prompt_tokens;
   const counts =

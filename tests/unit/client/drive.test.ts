@@ -163,6 +163,20 @@ describe("our client of a server", () => {
     ]);
   });
 
+  test("takes one event for a token where a server says none before it counts, as Ollama does", async () => {
+    const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    const all = { prompt_tokens: 13, completion_tokens: 4, total_tokens: 17 };
+    const choice = (text: string, finish_reason: string | null) => ({ text, index: 0, finish_reason });
+    const event = (choices: object[], usage: object): string =>
+      `data: ${JSON.stringify({ id: "cmpl-362", object: "text_completion", model: "mrm:latest", choices, usage })}\n\n`;
+    const words = [" w15369", " w20249", " w28937", " w31303"].map((word) => event([choice(word, null)], none));
+    const rest = `${event([choice("", "length")], none)}${event([], all)}data: [DONE]\n\n`;
+    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(words.join("") + rest) });
+    servers.push(server);
+    const { ended } = await driven({ ...SETTINGS, api: "openai", url: `http://127.0.0.1:${server.port}` });
+    expect(ended).toMatchObject([{ status: "answered", streamed_tokens: 4, prompt_tokens: 13, output_tokens: 4 }]);
+  });
+
   test.each([
     ["openai", "/v1/completions", "cmpl-"],
     ["openai-chat", "/v1/chat/completions", "chatcmpl-"],
