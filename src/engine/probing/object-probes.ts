@@ -6,7 +6,7 @@ import { type FileBytes, openFileBytes } from "../../elf/file-bytes.ts";
 import { MrmTraceError } from "../../errors.ts";
 import type { BpfObject, LoadOptions } from "../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
-import { linkUprobeMulti, supportsUprobeMulti } from "../../kernel/uprobe-multi.ts";
+import { linkUprobeMulti, supportsUprobeMulti, type UprobeMultiPlaces } from "../../kernel/uprobe-multi.ts";
 import { ENGINE_COOKIE } from "../../schema/shared-numbers.ts";
 import type { Engine, EngineBuild, EngineObject, EngineProbe } from "../engine.ts";
 import type { CaptureTable } from "./capture-table.ts";
@@ -128,16 +128,26 @@ export async function openEngineObject(
   return { object: await openObject("engine", { reuse }), multi: false };
 }
 
+export type LinkMany = (programFd: number, places: UprobeMultiPlaces) => Disposable;
+
 export interface ProbeTools {
   readonly object: BpfObject;
   /** As `openEngineObject` said. */
   readonly multi: boolean;
   readonly engines: readonly Engine[];
   readonly captures: CaptureTable;
+  /** Unless told, as they come from the kernel. */
+  readonly linkMany?: LinkMany;
 }
 
 /** Nothing attached yet; disposing detaches everything. */
-export function objectProbes({ object, multi, engines, captures }: ProbeTools): ObjectProbes {
+export function objectProbes({
+  object,
+  multi,
+  engines,
+  captures,
+  linkMany = linkUprobeMulti,
+}: ProbeTools): ObjectProbes {
   const lookedAt = new Map<string, Looked>();
   const links = new DisposableStack();
   const resting = links.use(restingProbes());
@@ -154,7 +164,7 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
   /** Every process: one that starts later is seen from its first call, and the program asks whose call it is. */
   function link(path: string, isReturn: boolean, probes: readonly Place[]): Disposable {
     const program = object.program(PROGRAMS[isReturn ? 1 : 0]);
-    if (multi) return linkUprobeMulti(program.fd, { path, isReturn, places: probes });
+    if (multi) return linkMany(program.fd, { path, isReturn, places: probes });
     const owned = new DisposableStack();
     for (const { offset, cookie } of probes) {
       owned.use(program.attachUprobe({ path, offset, pid: -1, retprobe: isReturn, cookie }));

@@ -16,7 +16,7 @@ import { type AttachTimes, attachSteps } from "./attach-steps.ts";
 import { captureTable } from "./capture-table.ts";
 import { coveredEngines } from "./covered-engines.ts";
 import { type FollowedProcesses, followedProcesses, type ReadProcess } from "./followed-processes.ts";
-import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
+import { type EngineFile, type LinkMany, objectProbes, openEngineObject } from "./object-probes.ts";
 import { meanHitNs, measureProbeCost } from "./probe-cost.ts";
 import { decodeRecord } from "./raw-record.ts";
 import { type KernelCounts, recordAccount } from "./record-account.ts";
@@ -34,6 +34,8 @@ export interface EngineSessionOptions {
   /** No symbol lies anywhere unless told. */
   readonly addressOf?: AddressOf;
   readonly objectAt?: ObjectAt;
+  /** How the probes of a file are put into it, where the kernel knows links of many; a measurement takes them away and puts them back. */
+  readonly linkMany?: LinkMany;
 }
 
 /** What attaching to one object gave. */
@@ -166,7 +168,13 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   clearCounts(object);
   const { engines, nameAt = () => null, addressOf = () => null, objectAt = () => null } = options;
   const captures = captureTable(object.map("engine_captures"));
-  const probes = objectProbes({ object, multi, engines, captures });
+  const probes = objectProbes({
+    object,
+    multi,
+    engines,
+    captures,
+    ...(options.linkMany && { linkMany: options.linkMany }),
+  });
   const followed = engines.map((engine) => followedProcesses(engine, nameAt, addressOf, objectAt));
   const states = () => followed.flatMap((engine) => engine.states());
   const unseen = unseenBegin();
