@@ -1,4 +1,4 @@
-/** What every engine must tell, whichever it is: tensors, steps, rows of its cache, its end; of a process that is attached to late, and where records are lost. */
+/** What every engine must tell, whichever it is: weights, tensors of its cache, steps, rows, its end; of a process that is attached to late, and where records are lost. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,8 +7,10 @@ import { Glob } from "bun";
 import { demoCacheDir } from "../../../src/demo/cache.ts";
 import { demoCommand } from "../../../src/demo/demo.ts";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
+import { readGgufFile } from "../../../src/engine/gguf/file.ts";
 import { tensorLives } from "../../../src/label/capture/tensor-lives.ts";
 import { kvRows } from "../../../src/label/kv/kv-lifecycle.ts";
+import { engineRegions } from "../../../src/label/regions/engine-regions.ts";
 import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { lostPct } from "../../../src/schema/loss.ts";
@@ -16,21 +18,35 @@ import { type EngineRun, type RunOptions, runEngine } from "../../fixtures/engin
 import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
 import { NAMES_OF_LAYERS, namedTorch } from "../../fixtures/fake-torch/named-torch.ts";
 import { compileVllm } from "../../fixtures/fake-vllm/compile-vllm.ts";
+import { BUILDS, fetchLlamaServer, type LlamaServer } from "../../fixtures/llama-server.ts";
+import { PYTHONS } from "../../fixtures/waiting-python.ts";
 
 /** Real vLLM, where scripts/test-engines has installed it. */
 const { MRM_TRACE_VLLM: installed, MRM_TRACE_VLLM_PYTHON: python } = process.env;
 setDefaultTimeout(installed === undefined ? 400_000 : 900_000);
+const readablePython = PYTHONS[0]?.[1];
+const newer = await fetchLlamaServer(BUILDS.process);
+if (!newer.ok) process.stderr.write(`skipped: a build that calls llama_process: ${newer.reason}\n`);
 
 /** Of each step of a program the positions of its tokens, in order. */
 type Positions = readonly (readonly number[])[];
 
+/** By name how many bytes, and where they lie if that is known. */
+type Places = Readonly<Record<string, { readonly addr?: number; readonly bytes: number }>>;
+
+type How = "whole" | "late" | "lossy";
+
 interface Case {
   /** Names of the tensors of its cache. */
   readonly caches: readonly string[];
+  /** All of its weights, as the model's file or the program has them; none for a stand-in without weights. */
+  readonly weights?: (run: EngineRun) => Places;
+  /** Where its caches are, where the program says it. */
+  readonly cachePlaces?: (run: EngineRun) => Places;
   /** Sequences that go on to the end of the program: all later steps read their rows; null where others begin. */
   readonly sequences: number | null;
   /** A program of at least so many steps. @param late whether it is attached to in its midst */
-  run(steps: number, how: "whole" | "late" | "lossy"): Promise<EngineRun>;
+  run(steps: number, how: How): Promise<EngineRun>;
   stepsOf(steps: number): Positions;
   /** Steps behind which its records find no room where nobody takes them. */
   readonly tooMany: number;
@@ -40,15 +56,20 @@ let folder = "";
 let torch: { readonly library: string; readonly moving: string } = { library: "", moving: "" };
 let vllm = { library: "", program: "" };
 let model = "";
+/** By a program that writes the model that it loads. */
+let written = "";
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "mrm-contract-"));
   torch = compileTorch(folder);
   vllm = compileVllm(folder);
   model = join(folder, "model.gguf");
+  written = join(folder, "written.gguf");
   await writeModel({ params: "1m", type: "q8_0", seed: 1 }, model);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** In which time all weights and caches are known of a program that was there. */
+const FULL_MAP_NS = 5_000_000_000;
 const later = async (): Promise<void> => Bun.sleep(250);
 const optionsOf = (
   how: "whole" | "late" | "lossy",
@@ -60,7 +81,16 @@ const optionsOf = (
 const upTo = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);
 const ofEach = (sequences: number, positions: readonly number[]): number[] =>
   positions.flatMap((position) => Array.from({ length: sequences }, () => position));
+const ofLayers = (layers: number): string[] =>
+  upTo(layers).flatMap((layer) => [`cache_k_l${layer}`, `cache_v_l${layer}`]);
 const PROMPT = 66;
+
+/** What the directory of a model's file has. */
+function inFile(path: string): Places {
+  const gguf = readGgufFile(path);
+  if (!gguf.ok) throw new Error(gguf.reason);
+  return Object.fromEntries(gguf.directory.tensors.map(({ name, bytes }) => [name, { bytes: bytes ?? 0 }]));
+}
 
 /** Waits for the mark of a program whose model is loaded. @throws Error where it ends before that */
 async function untilMarked(mark: string, pid: number): Promise<void> {
@@ -97,6 +127,49 @@ const realVllm = (home: string, program: string): Case => ({
   tooMany: 5000,
 });
 
+/** Python with the structures of torch, of which the library is a stand-in: its modules name its weights. */
+const staticTorch = (python: string): Case => ({
+  caches: ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"],
+  weights: ({ stdout }) => JSON.parse(stdout).weights,
+  cachePlaces: ({ stdout }) => JSON.parse(stdout).caches,
+  sequences: 2,
+  run: (steps: number, how: How) => {
+    const mark = join(folder, `torch-${steps}-${how}`);
+    // A model whose layers are looked for in its modules is looked for a while.
+    const pause_ms = how === "whole" ? 30 : how === "late" ? 2 : 0;
+    const loaded = async (pid: number): Promise<void> => {
+      await untilMarked(mark, pid);
+      await later();
+    };
+    const program = new URL("../../fixtures/torch_steps.py", import.meta.url).pathname;
+    return runEngine([python, program, torch.library, ...[steps, pause_ms].map(String), mark], {
+      objects: [torch.library],
+      ...optionsOf(how, loaded),
+    });
+  },
+  stepsOf: (steps) => [ofEach(2, upTo(5)), ...upTo(steps - 1, 5).map((position) => [position, position])],
+  tooMany: 4000,
+});
+
+/** Batches that are filled token by token, and handed to llama_process. */
+const processing = ({ objects, env }: LlamaServer & { readonly ok: true }): Case => ({
+  caches: ofLayers(2),
+  weights: () => inFile(written),
+  sequences: 1,
+  async run(steps, how) {
+    rmSync(written, { force: true });
+    const program = new URL("../../fixtures/llama_steps.py", import.meta.url).pathname;
+    const loaded = async (pid: number): Promise<void> => {
+      await untilMarked(written, pid);
+      await later();
+    };
+    const command = ["python3", program, objects[0] ?? "", written, String(steps)];
+    return await runEngine(command, { env, objects, ...optionsOf(how, loaded) });
+  },
+  stepsOf: (steps) => [upTo(PROMPT), ...upTo(steps - 1, PROMPT).map((position) => [position])],
+  tooMany: 6000,
+});
+
 const CASES: readonly (readonly [string, Case])[] = [
   ...(installed === undefined || python === undefined ? [] : [["vLLM itself", realVllm(installed, python)] as const]),
   [
@@ -114,6 +187,7 @@ const CASES: readonly (readonly [string, Case])[] = [
       tooMany: 4000,
     },
   ],
+  ...(readablePython === undefined ? [] : [["PyTorch with a cache that stays", staticTorch(readablePython)] as const]),
   [
     "vLLM",
     {
@@ -135,7 +209,8 @@ const CASES: readonly (readonly [string, Case])[] = [
   [
     "llama.cpp",
     {
-      caches: upTo(2).flatMap((layer) => [`cache_k_l${layer}`, `cache_v_l${layer}`]),
+      caches: ofLayers(2),
+      weights: () => inFile(model),
       sequences: 1,
       async run(steps, how) {
         const size = { contextTokens: steps + 2 * PROMPT, tokens: steps - 1, promptTokens: PROMPT };
@@ -150,6 +225,7 @@ const CASES: readonly (readonly [string, Case])[] = [
       tooMany: 14_000,
     },
   ],
+  ...(newer.ok ? [["llama.cpp that calls llama_process", processing(newer)] as const] : []),
 ];
 
 /** What a run tells of its batches, in their order: the positions of the rows that each writes, and how often each is read. */
@@ -177,7 +253,39 @@ function toldOf(run: EngineRun) {
 const cachesOf = ({ tensors }: EngineRun) =>
   tensors.filter(({ kind, region_type }) => (kind === "tensor" || kind === "graph") && region_type === "kv_cache");
 
-describe.each(CASES)("%s", (_, { caches, sequences, run, stepsOf, tooMany }) => {
+/** What is told of a class by name, which is in one place; what is used before its name is read has it from then on. */
+function placesOf({ tensors }: EngineRun, wanted: "weight" | "kv_cache"): Places {
+  const told = engineRegions(tensorLives(tensors, []).rows, 0n).filter(({ region_type }) => region_type === wanted);
+  const named = told.filter(({ tensor }) => tensor !== null);
+  const begins = named.map(({ addr, end, birth_ns }) => `${addr} ${end} ${birth_ns}`);
+  for (const { tensor, addr, end, death_ns } of told) {
+    if (tensor === null) expect(begins).toContain(`${addr} ${end} ${death_ns}`);
+  }
+  expect(new Set(named.map(({ tensor }) => tensor)).size).toBe(named.length);
+  return Object.fromEntries(named.map(({ tensor, begin, end }) => [tensor, { addr: begin, bytes: end - begin }]));
+}
+
+/** All weights have their names and no others, and lie where they are. */
+function expectPlaces(run: EngineRun, { weights, cachePlaces }: Case): void {
+  if (weights !== undefined) {
+    const told = placesOf(run, "weight");
+    expect(Object.keys(told).sort()).toEqual(Object.keys(weights(run)).sort());
+    expect(told).toMatchObject(weights(run));
+  }
+  if (cachePlaces !== undefined) expect(placesOf(run, "kv_cache")).toEqual(cachePlaces(run));
+}
+
+/** How long after the probes began to be put in all weights and caches were told, by the times of their rows. */
+function mapNs({ attachedNs, tensors }: EngineRun, names: readonly string[]): number {
+  const told = tensors.filter(({ name }) => name !== null && names.includes(name));
+  const first = new Map(told.toReversed().map(({ name, timestamp_ns }) => [name, timestamp_ns]));
+  expect(first.size).toBe(names.length);
+  return Math.max(...[...first.values()].map((told_ns) => Number(told_ns - attachedNs)));
+}
+
+describe.each(CASES)("%s", (_, engine) => {
+  const { caches, sequences, run, stepsOf, tooMany } = engine;
+
   test("tells every tensor of its cache, every step with its tokens and its end, and every row with its reads", async () => {
     const steps = 60;
     const whole = await run(steps, "whole");
@@ -190,6 +298,7 @@ describe.each(CASES)("%s", (_, { caches, sequences, run, stepsOf, tooMany }) => 
       expect(size_bytes).toBeGreaterThan(0n);
       expect([layer === null, evidence === null]).toEqual([false, false]);
     }
+    expectPlaces(whole, engine);
     const { batches, untold } = toldOf(whole);
     expect(untold).toBeNull();
     expect(batches.map(({ positions }) => positions)).toEqual(stepsOf(steps).map((positions) => [...positions]));
@@ -206,6 +315,8 @@ describe.each(CASES)("%s", (_, { caches, sequences, run, stepsOf, tooMany }) => 
     expect(late.exitCode).toBe(0);
     expect(late.ledger.filter((row) => !balances(row))).toEqual([]);
     expect(new Set(cachesOf(late).map(({ name }) => name))).toEqual(new Set(caches));
+    expectPlaces(late, engine);
+    expect(mapNs(late, [...caches, ...Object.keys(engine.weights?.(late) ?? {})])).toBeWithin(0, FULL_MAP_NS);
     const { batches } = toldOf(late);
     expect(batches.length).toBeWithin(10, steps);
     const truth = stepsOf(steps).slice(-batches.length);
