@@ -1,5 +1,4 @@
 /** The inference engines that are here: the demo's own, programs on PATH, libraries of packages and of the system, each with what a run will know of it. */
-import { basename } from "node:path";
 import { demoCacheDir } from "../demo/cache.ts";
 import { installedDemoEngine } from "../demo/install.ts";
 import { llamaCpp } from "../engine/llama-cpp/llama-cpp.ts";
@@ -10,11 +9,11 @@ import { vllm } from "../engine/vllm/vllm.ts";
 import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
 import { type ProgramBuild, programBuild } from "./engine-build.ts";
-import { type FoundLibrary, librariesOfProgram, llamaLibraries, llamaPlaces } from "./llama-libraries.ts";
+import type { FoundLibrary } from "./found-library.ts";
+import { librariesOfProgram, llamaLibraries, llamaPlaces } from "./llama-libraries.ts";
 import { lostWithout } from "./needed-functions.ts";
+import { torchLibraries, vllmLibraries } from "./python-libraries.ts";
 import { programPath } from "./software.ts";
-import { torchLibraries } from "./torch-libraries.ts";
-import { vllmLibraries } from "./vllm-libraries.ts";
 
 export interface FoundProgram extends Pick<ProgramBuild, "build" | "functions"> {
   readonly engine: string;
@@ -49,9 +48,7 @@ const WEIGHTS = "weights by name where a file of them stays mapped";
 const PAGED =
   "on a CPU, x86-64, as in 0.32: the KV cache by layer, rows and sequences, steps and tokens, and with Python 3.11 to 3.13 weights and requests by name; activations are not identifiable";
 const KINDS = "kinds of mapping, faults and accesses, but no tensors, steps or tokens";
-const PYTHON_ON_PATH = "in the Python on PATH";
-
-const alone = (path: string): FoundLibrary => ({ name: basename(path), path, parts: [] });
+const IN_PYTHONS = "in packages of the Pythons on PATH, of an active environment, or of .venv and venv here";
 
 const LISTED: readonly ListedEngine[] = [
   {
@@ -68,8 +65,8 @@ const LISTED: readonly ListedEngine[] = [
   {
     name: pytorch.name,
     programs: [],
-    libraries: () => torchLibraries().map(alone),
-    places: [PYTHON_ON_PATH],
+    libraries: () => torchLibraries(llamaPlaces()),
+    places: [IN_PYTHONS],
     will_be_known: `steps and tokens by forward pass, ${WEIGHTS} or modules of Python 3.11 to 3.13 hold them, static and dynamic KV caches by layer; any other ${UNTOLD}`,
   },
   {
@@ -80,8 +77,8 @@ const LISTED: readonly ListedEngine[] = [
   {
     name: vllm.name,
     programs: vllm.programs,
-    libraries: () => vllmLibraries().map(alone),
-    places: [PYTHON_ON_PATH],
+    libraries: () => vllmLibraries(llamaPlaces()),
+    places: [IN_PYTHONS],
     will_be_known: PAGED,
   },
   { name: "sglang", programs: ["sglang"], will_be_known: KINDS },

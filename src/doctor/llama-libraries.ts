@@ -1,11 +1,12 @@
 /** Where llama.cpp lies as a library: in packages of Python and of Node, and among the system's. Nothing is run; whoever may write there is not believed. */
-import { realpathSync, statSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { openFileBytes } from "../elf/file-bytes.ts";
 import { invokingUser } from "../target/invoking-user.ts";
+import { eachFileOnce, type FoundLibrary } from "./found-library.ts";
 import { namesIn } from "./names-in.ts";
-import { type PythonPlaces, packageRoots } from "./package-roots.ts";
+import { type PythonPlaces, packageRoots, packageVersion } from "./package-roots.ts";
 
 export interface LlamaPlaces extends PythonPlaces {
   readonly cwd: string;
@@ -13,14 +14,6 @@ export interface LlamaPlaces extends PythonPlaces {
   readonly loaderCache: string | null;
   /** Folders of the system's libraries. */
   readonly libraryFolders: readonly string[];
-}
-
-export interface FoundLibrary {
-  /** Package and version, else the name of the file. */
-  readonly name: string;
-  readonly path: string;
-  /** The other files that have its functions. */
-  readonly parts: readonly string[];
 }
 
 const LIBRARY = /^libllama(?:\.[\w.]{1,40})?\.so(?:\.\d{1,9}){0,3}$/;
@@ -31,7 +24,8 @@ const WHOLE_GGML = /^libggml[\w.]{0,40}\.so[\d.]{0,30}$/;
 const PLAIN = /^[\w@.-]{1,80}$/;
 const VERSION = /^\d[\w.+!-]{0,60}$/;
 
-const MOST_FOUND = 8;
+/** How environments of Python are called that lie in the folder of what uses them. */
+const USUAL = [".venv", "venv"] as const;
 const MOST_PARENTS = 32;
 const MOST_BYTES = 1 << 20;
 
@@ -65,20 +59,14 @@ function libraryBelow(folder: string, name: () => string): FoundLibrary[] {
 }
 
 function inPython(root: string): FoundLibrary[] {
-  const versionOf = (begin: string): string | null => {
-    const ending = ".dist-info";
-    const names = namesIn(root, new RegExp(`^${begin}-[\\w.+!-]{1,60}\\${ending}$`));
-    const versions = names.map((name) => name.slice(begin.length + 1, -ending.length));
-    return versions.find((version) => VERSION.test(version)) ?? null;
-  };
-  const python = () => named("llama-cpp-python", versionOf("llama_cpp_python"));
+  const python = () => named("llama-cpp-python", packageVersion(root, "llama_cpp_python"));
   const one = join(root, "xllamacpp");
   return [
     ...libraryBelow(join(root, "llama_cpp", "lib"), python),
     ...libraryBelow(join(root, "llama_cpp"), python),
     // One library that has all of it.
     ...namesIn(one, /^xllamacpp[\w.-]{0,80}\.so$/).map((file) =>
-      libraryAt(join(one, file), named("xllamacpp", versionOf("xllamacpp"))),
+      libraryAt(join(one, file), named("xllamacpp", packageVersion(root, "xllamacpp"))),
     ),
   ];
 }
@@ -123,28 +111,13 @@ function inSystem({ loaderCache, libraryFolders }: LlamaPlaces): FoundLibrary[] 
   return paths.filter((path) => path !== null).map((path) => libraryAt(path, path.slice(path.lastIndexOf("/") + 1)));
 }
 
-/** The file that a path leads to, by what the kernel calls it; null where it is none, or not ours to read. */
-function fileOf(path: string): string | null {
-  using bytes = openFileBytes(path);
-  if (bytes === null) return null;
-  const { dev, ino } = statSync(bytes.heldPath);
-  return `${dev}:${ino}`;
-}
-
 /** Each file once, a bounded number of them. */
 export function llamaLibraries(places: LlamaPlaces): FoundLibrary[] {
-  const found = new Map<string, FoundLibrary>();
-  const all = [
+  return eachFileOnce([
     ...packageRoots(places).flatMap(inPython),
     ...moduleFolders(places.cwd).flatMap(inNode),
     ...inSystem(places),
-  ];
-  for (const library of all) {
-    if (found.size === MOST_FOUND) break;
-    const file = fileOf(library.path);
-    if (file !== null && !found.has(file)) found.set(file, library);
-  }
-  return [...found.values()];
+  ]);
 }
 
 /** The folder in which what a path leads to lies; null where it is gone. */
@@ -176,12 +149,15 @@ function systemFolders(): string[] {
 }
 
 /** Where llama.cpp would be found here. */
-export function llamaPlaces(env: NodeJS.ProcessEnv = process.env): LlamaPlaces {
+export function llamaPlaces(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): LlamaPlaces {
   return {
     path: (env.PATH ?? "").split(delimiter),
-    environments: [env.VIRTUAL_ENV ?? "", env.CONDA_PREFIX ?? ""].filter(isAbsolute),
+    environments: [
+      ...[env.VIRTUAL_ENV ?? "", env.CONDA_PREFIX ?? ""].filter(isAbsolute),
+      ...USUAL.map((name) => join(cwd, name)),
+    ],
     home: invokingUser(env)?.home ?? homedir(),
-    cwd: process.cwd(),
+    cwd,
     loaderCache: "/etc/ld.so.cache",
     libraryFolders: systemFolders(),
   };

@@ -13,6 +13,8 @@ export interface PythonPlaces {
 }
 
 const PYTHON = /^python3(?:\.\d{1,3})?$/;
+const VERSION = /^\d[\w.+!-]{0,60}$/;
+const DIST_INFO = ".dist-info";
 const MOST_PREFIXES = 64;
 
 function isFile(path: string): boolean {
@@ -40,10 +42,14 @@ function rootsBelow(library: string): string[] {
   );
 }
 
+/** Folders below which the Pythons here have their libraries, each once, in the order in which they are looked through. */
+export function pythonPrefixes({ path, environments }: Omit<PythonPlaces, "home">): string[] {
+  return [...new Set([...environments, ...path.flatMap(prefixesOf)])].slice(0, MOST_PREFIXES);
+}
+
 /** Each once, in the order in which they are looked through. */
-export function packageRoots({ path, environments, home }: PythonPlaces): string[] {
-  const prefixes = [...new Set([...environments, ...path.flatMap(prefixesOf)])].slice(0, MOST_PREFIXES);
-  const libraries = prefixes.flatMap((prefix) => [join(prefix, "lib"), join(prefix, "lib64")]);
+export function packageRoots({ home, ...places }: PythonPlaces): string[] {
+  const libraries = pythonPrefixes(places).flatMap((prefix) => [join(prefix, "lib"), join(prefix, "lib64")]);
   if (home !== null) libraries.push(join(home, ".local", "lib"));
   const roots = new Map<string, string>();
   for (const root of libraries.flatMap(rootsBelow)) {
@@ -55,4 +61,16 @@ export function packageRoots({ path, environments, home }: PythonPlaces): string
     }
   }
   return [...roots.values()];
+}
+
+/** The version of a package whose folder of metadata begins so; null where a root has none. */
+export function packageVersion(root: string, begin: string): string | null {
+  const names = namesIn(root, new RegExp(`^${begin}-[\\w.+!-]{1,60}\\${DIST_INFO}$`));
+  const versions = names.map((name) => name.slice(begin.length + 1, -DIST_INFO.length));
+  return versions.find((version) => VERSION.test(version)) ?? null;
+}
+
+/** The version of Python whose packages lie in a root; null where its folder is that of all versions. */
+export function pythonOf(root: string): string | null {
+  return /^python(3\.\d{1,3})$/.exec(basename(dirname(root)))?.[1] ?? null;
 }

@@ -312,7 +312,7 @@ describe("software, engines, heat and room", () => {
       summary: "whatever maps *.safetensors: weights by name where a file of them stays mapped, whatever engine it has",
     });
     expect(named(checks, "engine: PyTorch").summary).toBe(
-      "not in the Python on PATH; attach to it, or give its path behind --: steps and tokens by forward pass, weights by name where a file of them stays mapped or modules of Python 3.11 to 3.13 hold them, static and dynamic KV caches by layer; any other KV cache and activations are not identifiable, as torch's allocator alone knows where they are and costs too much to probe",
+      "not in packages of the Pythons on PATH, of an active environment, or of .venv and venv here; attach to it, or give its path behind --: steps and tokens by forward pass, weights by name where a file of them stays mapped or modules of Python 3.11 to 3.13 hold them, static and dynamic KV caches by layer; any other KV cache and activations are not identifiable, as torch's allocator alone knows where they are and costs too much to probe",
     );
   });
 

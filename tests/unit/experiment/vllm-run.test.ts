@@ -2,7 +2,6 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { vllmLibrariesOf } from "../../../src/doctor/vllm-libraries.ts";
 import { vllmCommand, vllmProblem, vocabularyOf } from "../../../src/experiment/vllm-run.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-vllm-run-"));
@@ -33,13 +32,4 @@ test("a cell is told by flags, without a tokenizer where the folder has none, an
   writeFileSync(join(folder, "tokenizer.json"), "{}");
   const told = vllmCommand({ path: folder, dtype: "bfloat16" }, { context_length: 512, batch_size: 4 });
   expect(told.join(" ")).toEndWith("--max-num-seqs 4 --dtype bfloat16");
-});
-
-test("its library is the one that its package would load, whatever lies beside it", () => {
-  const packages = join(folder, "env/lib/python3.12/site-packages/vllm");
-  mkdirSync(packages, { recursive: true });
-  for (const name of ["_C.abi3.so", "_C_AVX2.abi3.so", "fs_io_C.abi3.so", "_C.py"])
-    writeFileSync(join(packages, name), "");
-  expect(vllmLibrariesOf(join(folder, "env/bin/python3"))).toEqual([join(packages, "_C.abi3.so")]);
-  expect(vllmLibrariesOf(join(folder, "none/bin/python3"))).toEqual([]);
 });
