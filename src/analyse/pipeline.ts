@@ -16,6 +16,7 @@ import type { MetricRow } from "./figures/metric-row.ts";
 import { writeMetrics } from "./figures/write-metrics.ts";
 import { addWatched, writeHeat } from "./heat/write-heat.ts";
 import type { ImportCounters } from "./import-pipeline.ts";
+import { cutWarnings } from "./input/cut-warnings.ts";
 import { guessWarnings } from "./input/guess-warnings.ts";
 import type { AnalysisInput } from "./input/input.ts";
 import { mappedTotals } from "./input/label-totals.ts";
@@ -152,6 +153,7 @@ export async function analyseRun(
     counters: labelled.counters,
     warnings: [
       ...guessWarnings(mapped),
+      ...cutWarnings(labelled.steps),
       ...skipped.map(({ path, reason }) => `skipped ${path}: ${reason}`),
       ...left.map(([stream, rows]) => `${rows} rows of ${stream} lack a required value and were left out`),
       ...(leftOut > 0

@@ -83,6 +83,8 @@ export interface StepSample {
   readonly end_ns: number;
   /** Without guesses that did not stay. */
   readonly n_tokens: number;
+  /** True where it had not returned at the end: which rows it wrote and needed is not known. */
+  readonly is_cut?: true;
   /** True where a draft model guesses: such a batch is of the time between the steps for which it does, and has no tokens. */
   readonly is_guess?: true;
 }

@@ -5,7 +5,7 @@ import { evictedNs, type KvRows, type KvTensor } from "../../label/kv/kv-lifecyc
 import type { KvToken } from "../../label/kv/kv-token.ts";
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { type Regions, regionAt } from "../../label/regions/region-map.ts";
-import { isBatch, isPrefill, type StepRow } from "../../label/timeline/step-row.ts";
+import { cutBatches, isBatch, isPrefill, type StepRow } from "../../label/timeline/step-row.ts";
 import { wordsOf } from "../../schema/row.ts";
 import { contextOf, draftGuesses, keptGuesses, surelyTaken } from "../../schema/step-detail.ts";
 import type { RegionType, Step } from "../../schema/words.ts";
@@ -23,6 +23,7 @@ export function stepSamples(steps: readonly StepRow[], windowNs: number): StepSa
   /** Place of the last batch of each context. */
   const lastOf = new Map<string, number>();
   let turn: Step = "prefill";
+  const cut = cutBatches(steps);
   for (const step of steps) {
     const kept = step.kind === "kv_trim" ? keptGuesses(step) : 0;
     if (kept > 0) {
@@ -38,7 +39,8 @@ export function stepSamples(steps: readonly StepRow[], windowNs: number): StepSa
     }
     turn = isPrefill(step) ? "prefill" : "decode";
     if (draftGuesses(step).size > 0) lastOf.set(`${step.pid}/${contextOf(step)}`, samples.length);
-    samples.push({ ...times, step: turn, n_tokens: surelyTaken(step.n_tokens ?? 0, step) });
+    const isCut = cut.has(step) ? ({ is_cut: true } as const) : {};
+    samples.push({ ...times, step: turn, n_tokens: surelyTaken(step.n_tokens ?? 0, step), ...isCut });
   }
   return samples;
 }

@@ -29,7 +29,9 @@ function after(begins: Float64Array, time: number): number {
 export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSample[], span: Span): KvStepSums {
   // What the sums of another span left behind is as large as what these need.
   collectAround(2 * (rows.length + steps.length));
-  const all = steps.filter((s) => Number.isFinite(s.begin_ns)).sort((a, b) => a.begin_ns - b.begin_ns);
+  const all = steps
+    .filter((s) => Number.isFinite(s.begin_ns) && s.is_cut !== true)
+    .sort((a, b) => a.begin_ns - b.begin_ns);
   const begins = Float64Array.from(all, (s) => s.begin_ns);
   const n = all.length;
   const written = new Float64Array(n);

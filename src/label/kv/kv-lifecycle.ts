@@ -3,11 +3,11 @@ import { MrmTraceError } from "../../errors.ts";
 import { isInBlocks, type KvPlace, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
 import { tooMany } from "../label-room.ts";
-import type { StepRow } from "../timeline/step-row.ts";
+import { cutBatches, type StepRow } from "../timeline/step-row.ts";
 import { type EarlyRows, earlyRows } from "./early-batches.ts";
 import { type CacheContext, cacheContexts, contextsOfTensors } from "./kv-contexts.ts";
 import type { KvToken } from "./kv-token.ts";
-import { kvTokens, SEVERAL_CACHES, withoutCut } from "./kv-tokens.ts";
+import { kvTokens, SEVERAL_CACHES } from "./kv-tokens.ts";
 import type { RowCopies } from "./moved-rows.ts";
 import { tokensIn } from "./tensor-room.ts";
 
@@ -171,7 +171,8 @@ function allRows(
     ({ region_type, kv_layout }) => region_type === "kv_cache" && kv_layout?.form !== "moved",
   );
   const engineOf = ({ pid, engine }: Pick<StepRow, "pid" | "engine">): string => `${pid}/${engine ?? ""}`;
-  const steps = [...Map.groupBy(allSteps, engineOf).values()].flatMap(withoutCut);
+  const cut = cutBatches(allSteps);
+  const steps = cut.size === 0 ? allSteps : allSteps.filter((step) => !cut.has(step));
   const stepsOf = Map.groupBy(steps, engineOf);
   let homeless = false;
   const tensors = [...Map.groupBy(caches, engineOf)].flatMap(([engine, lives]) => {

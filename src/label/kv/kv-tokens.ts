@@ -56,14 +56,6 @@ export function runsOf(step: StepRow): RowRun[] | null {
   return [{ sequences: [sequence_id ?? 0], position: position_first, tokens: n_tokens }];
 }
 
-/** Steps of one engine in one process without a last batch that was under way when the run ended, and had not told its sequences yet. */
-export function withoutCut(steps: readonly StepRow[]): readonly StepRow[] {
-  const last = steps.findLast(isBatch);
-  if (last === undefined || Number.isFinite(last.end_ns)) return steps;
-  const isTold = runsOf(last) !== null || cellsOf(last) !== null;
-  return isTold ? steps : steps.filter((step) => step !== last);
-}
-
 /** The cells of a batch's tokens in the order of its runs; null where they are not told, or not as many. */
 function rowCellsOf(step: StepRow): readonly number[] | null {
   const n_tokens = step.n_tokens ?? 0;

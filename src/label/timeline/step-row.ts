@@ -91,3 +91,15 @@ export function isBatch(step: StepRow): boolean {
 
 /** True for a batch of which tokens come: not for one in which a draft model guesses those of another. */
 export const isTurn = (step: StepRow): boolean => isBatch(step) && step.is_guess !== true;
+
+/**
+ * The last batch of each context where it had not returned when its process, or the recording, ended: which of its rows were written, and
+ * which it had read, nobody knows.
+ */
+export function cutBatches(steps: readonly StepRow[]): ReadonlySet<StepRow> {
+  const last = new Map<string, StepRow>();
+  for (const step of steps) {
+    if (isBatch(step)) last.set(`${step.pid}/${step.engine ?? ""}/${contextOf(step)}`, step);
+  }
+  return new Set([...last.values()].filter(({ end_ns }) => end_ns === Number.POSITIVE_INFINITY));
+}

@@ -69,7 +69,11 @@ test.skipIf(!build.ok).each([
     expect(new Set(rows.map(({ ended_by, evict_ns }) => `${ended_by} ${evict_ns}`))).toEqual(
       new Set([`memory_gone ${gone_ns}`]),
     );
-    expect(rows.length).toBe(4 * (prompt + decoded + last));
+    // Of the rows of the last call nobody knows which were written.
+    expect(rows.length).toBe(4 * (prompt + decoded));
+    expect(report.warnings).toContain(
+      `a batch of ${last} tokens had not returned at the end: which of its rows were written is not known, and none of them counts`,
+    );
   },
 );
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { kvTokens, withoutCut } from "../../../../src/label/kv/kv-tokens.ts";
+import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { batch, change, mixed, ofSequence, START, step } from "../../../fixtures/kv-steps.ts";
 
@@ -305,13 +305,4 @@ describe("how often the row of a token is written", () => {
       [2, "once"],
     ]);
   });
-});
-
-test("a last batch that was under way at the end and had not told its sequences is left out, no other is", () => {
-  const cut = step("decode", 300, { n_tokens: 2, n_sequences: 2, end_ns: Number.POSITIVE_INFINITY });
-  const steps = [batch(100, 0), batch(200, 1)];
-  expect(withoutCut([...steps, cut, step("graph", 310)])).toEqual([...steps, step("graph", 310)]);
-  expect(withoutCut([cut, ...steps])).toHaveLength(3);
-  expect(withoutCut([...steps, { ...cut, end_ns: 305 }])).toHaveLength(3);
-  expect(withoutCut([...steps, { ...batch(300, 2), end_ns: Number.POSITIVE_INFINITY }])).toHaveLength(3);
 });

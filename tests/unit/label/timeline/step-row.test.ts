@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import {
+  cutBatches,
   isBatch,
   isPrefill,
   isTurn,
@@ -95,4 +96,16 @@ test("a batch of the context that a draft says it was guessed by is a guess, in 
   expect(steps.map(({ is_guess }) => is_guess === true)).toEqual([true, false, true, false]);
   expect(steps.map(isTurn)).toEqual([false, true, false, true]);
   expect(steps.every(isBatch)).toBe(true);
+});
+
+test("the last batch of each context is cut where it has not returned, and no other is", () => {
+  const batch = (begin_ns: number, end_ns: number, context: string): StepRow => ({
+    ...{ pid: 1, engine: "llama.cpp", kind: "decode", begin_ns, end_ns, n_tokens: 2, n_sequences: 1 },
+    ...{ position_first: 0, sequence_id: 0, result: null, detail: JSON.stringify({ context }) },
+  });
+  const never = Number.POSITIVE_INFINITY;
+  const [lost, cut, whole] = [batch(100, never, "0x1"), batch(200, never, "0x1"), batch(250, 260, "0x2")];
+  expect([...cutBatches([lost, cut, whole])]).toEqual([cut]);
+  expect(cutBatches([lost, batch(200, 210, "0x1"), whole]).size).toBe(0);
+  expect(cutBatches([{ ...cut, kind: "graph" }]).size).toBe(0);
 });
