@@ -162,9 +162,9 @@ const RESTORED =
   "rows came back from what the engine had saved: those that it gave up again before a step had them are not told";
 
 /** Share of the tokens whose step is not known to have written a row: each token that is decoded writes one. */
-function untoldShare({ written_bytes, tokens }: KvStepSums): number {
-  let all = 0;
-  let untold = 0;
+function untoldShare({ written_bytes, tokens, cut_tokens }: KvStepSums): number {
+  let all = cut_tokens;
+  let untold = cut_tokens;
   tokens.forEach((count, i) => {
     all += count;
     if (written_bytes[i] === 0) untold += count;

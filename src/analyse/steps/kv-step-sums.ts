@@ -10,6 +10,8 @@ export interface KvStepSums {
   readonly written_bytes: Float64Array;
   readonly needed_bytes: Float64Array;
   readonly tokens: Float64Array;
+  /** Tokens of batches that had not returned at the end, which are no entry: how many of their rows were written is not known. */
+  readonly cut_tokens: number;
   /**
    * True where rows came back from what the engine had saved: no step wrote them, and of those that it gave up again before a step
    * had them nobody tells.
@@ -29,9 +31,9 @@ function after(begins: Float64Array, time: number): number {
 export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSample[], span: Span): KvStepSums {
   // What the sums of another span left behind is as large as what these need.
   collectAround(2 * (rows.length + steps.length));
-  const all = steps
-    .filter((s) => Number.isFinite(s.begin_ns) && s.is_cut !== true)
-    .sort((a, b) => a.begin_ns - b.begin_ns);
+  const isMine = ({ step }: StepSample): boolean => span.step === "all" || step === span.step;
+  const began = steps.filter((s) => Number.isFinite(s.begin_ns)).sort((a, b) => a.begin_ns - b.begin_ns);
+  const all = began.filter((s) => s.is_cut !== true);
   const begins = Float64Array.from(all, (s) => s.begin_ns);
   const n = all.length;
   const written = new Float64Array(n);
@@ -56,11 +58,12 @@ export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSam
     add(needed, Math.max(last, from + 1), -each);
   }
   for (let i = 1; i <= n; i++) add(needed, i, needed[i - 1] ?? 0);
-  const mine = everyRow(n).filter((i) => span.step === "all" || all[i]?.step === span.step);
+  const mine = everyRow(n).filter((i) => all[i] !== undefined && isMine(all[i]));
   return {
     written_bytes: Float64Array.from(mine, (i) => written[i] ?? 0),
     needed_bytes: Float64Array.from(mine, (i) => Math.max(0, needed[i] ?? 0)),
     tokens: Float64Array.from(mine, (i) => (all[i]?.is_guess ? 0 : Math.max(1, all[i]?.n_tokens ?? 1))),
+    cut_tokens: began.reduce((sum, s) => sum + (s.is_cut && isMine(s) ? s.n_tokens : 0), 0),
     isRestored,
   };
 }
