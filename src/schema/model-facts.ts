@@ -24,6 +24,9 @@ export const modelFactsSchema = z.object({
   experts_used: whole,
   /** The longest context that it was trained for, in tokens. */
   context_tokens: whole,
+  /** How many tokens back some layers look, and these; missing where none do, and where it is not certain. */
+  window_tokens: z.int().min(1).optional(),
+  window_layers: z.array(z.int().min(0)).readonly().optional(),
 });
 export type ModelFacts = z.output<typeof modelFactsSchema>;
 

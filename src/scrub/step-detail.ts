@@ -10,6 +10,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "drafts",
   "kept_guesses",
   "kv_caches",
+  "kv_lists",
   "moved_cache",
   "moved_sequences",
   "moved_layers",

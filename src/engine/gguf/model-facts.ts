@@ -2,6 +2,7 @@
 import type { ModelFacts } from "../../schema/model-facts.ts";
 import type { GgufDirectory } from "./directory.ts";
 import { readGgufFile } from "./file.ts";
+import { windowLayers } from "./window-layers.ts";
 
 /** Names are printed and become keys: those of a hostile file may be anything. */
 const NAME = /^[\x20-\x7e]{1,128}$/;
@@ -34,6 +35,12 @@ export function factsOfModel(directory: GgufDirectory): ModelFacts {
   const [most] = [...bytes].sort(([, a], [, b]) => b - a);
   const architecture = textOf(directory, "general.architecture");
   const field = (key: string): number | null => countOf(directory, `${architecture}.${key}`);
+  const said = (key: string) => (directory.metadata.has(`${architecture}.${key}`) ? field(key) : undefined);
+  const windows = windowLayers(architecture, {
+    layers: field("block_count"),
+    window: said("attention.sliding_window"),
+    period: said("attention.sliding_window_pattern"),
+  });
   return {
     name: textOf(directory, "general.name"),
     architecture,
@@ -50,6 +57,7 @@ export function factsOfModel(directory: GgufDirectory): ModelFacts {
     experts: field("expert_count"),
     experts_used: field("expert_used_count"),
     context_tokens: field("context_length"),
+    ...windows,
   };
 }
 

@@ -2,7 +2,7 @@
 import type { TensorUsage } from "../../schema/words.ts";
 import type { ReadMemory } from "../engine.ts";
 import { type CacheRole, cacheRole } from "./cache-role.ts";
-import { cachePart, isCacheName, isTable } from "./classify.ts";
+import { cachePart, classify, isCacheName, isTable } from "./classify.ts";
 import { decodeBuffer, decodeTensor, liesIn, type RawTensor } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
 
@@ -37,6 +37,8 @@ export interface GraphReading {
    * such lists, masks by which its layers leave rows out: more than one where some layers look back over a window.
    */
   readonly caches: number;
+  /** The layers that write keys by each of these lists, in order of its first write; none where a layer is not known, or there are no lists. */
+  readonly cacheLists: readonly (readonly number[])[];
   /** False where a bound ended the walk. */
   readonly complete: boolean;
 }
@@ -84,6 +86,12 @@ export interface GraphMemory {
 }
 
 export const graphMemory = (read: ReadMemory): GraphMemory => ({ first: chunked(read), second: chunked(read) });
+
+/** Numbers of layers; none where one is not known. */
+function listsOf(lists: readonly ReadonlySet<number | null>[]): number[][] {
+  const numbers = lists.map((layers) => [...layers].filter((layer) => layer !== null));
+  return numbers.every((layers, i) => layers.length === lists[i]?.size) ? numbers : [];
+}
 
 function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -214,6 +222,10 @@ export function readGraph(
     return owners.get(ownerAt)?.role?.part ?? cachePart(tensor.name);
   }
 
+  function layerOf({ at: ownerAt, tensor }: Owner): number | null {
+    return owners.get(ownerAt)?.role?.layer ?? classify(tensor.name, "any").layer;
+  }
+
   /** True for a node that reads all of an operand: no more than some rows are looked up, and nothing for a view. */
   function readsWhole({ op, viewSrc }: RawTensor): boolean {
     return op !== layout.operations.getRows && viewSrc === 0n;
@@ -226,7 +238,8 @@ export function readGraph(
   let nodes = 0;
   let fused = false;
   let usesCache = false;
-  const indexes = new Set<bigint>();
+  /** Layers that write keys by a list of cells, by that list. */
+  const indexes = new Map<bigint, Set<number | null>>();
   /** Nodes of what queries and keys make, until a mask is laid over it. */
   const scores = new Set<bigint>();
   const masks = new Set<bigint>();
@@ -255,7 +268,8 @@ export function readGraph(
     const [, index] = node.src;
     if (node.op === layout.operations.setRows && owner !== null) {
       giveRole(pointer, node, owner);
-      if (index !== undefined && partOf(owner) === "k") indexes.add(index);
+      if (index !== undefined && partOf(owner) === "k")
+        indexes.set(index, (indexes.get(index) ?? new Set()).add(layerOf(owner)));
     }
     let cached = 0;
     let readsKeys = false;
@@ -308,6 +322,7 @@ export function readGraph(
     refused,
     flashAttention: usesCache ? fused : null,
     caches: indexes.size > 0 ? indexes.size : masks.size,
+    cacheLists: listsOf([...indexes.values()]),
     complete,
   };
 }

@@ -29,6 +29,9 @@ const PENDING_LIMIT = 4096;
 /** Nodes after which the other graphs wait for the next look. */
 const NODES_AT_ONCE = 512;
 
+/** Graphs of several caches that are told apart. */
+const LISTS_LIMIT = 64;
+
 const STRIPPED =
   "the program is stripped: of its functions of C only those are found that Go calls, so that what it does to a cache or a buffer by others is not seen";
 const EXPERTS_UNTOLD =
@@ -93,6 +96,8 @@ export function processState(
   let lookup: Pick<RawRecord, "timestamp_ns" | "tid"> | null = null;
   let flash: boolean | null = null;
   let caches = 0;
+  /** Layers of the caches of a graph that has several, as they were told. */
+  const toldLists = new Set<string>();
   const steps = stepLog({ pid, layout, weights: map.weights, isSettled: map.isSettled, cacheAt: map.cacheAt });
   const scheduled = scheduledGraphs();
   for (const build of builds) useBuild(build);
@@ -141,10 +146,15 @@ export function processState(
       for (const tensor of reading.tensors) map.layOut(tensor, reading.flashAttention, time, tid);
       // Half a graph may have written half of the caches.
       const seen = reading.complete ? Math.max(caches, reading.caches) : caches;
-      const isNews = flash !== reading.flashAttention || seen > caches;
+      const { cacheLists } = reading;
+      const hasLists = reading.complete && cacheLists.length > 1 && toldLists.size < LISTS_LIMIT;
+      const isOther = hasLists && !toldLists.has(JSON.stringify(cacheLists));
+      if (isOther) toldLists.add(JSON.stringify(cacheLists));
+      const isNews = flash !== reading.flashAttention || seen > caches || isOther;
       flash = reading.flashAttention;
       caches = seen;
-      if (isNews) steps.tellSettings({ flash_attention: flash, kv_caches: caches }, time, tid);
+      const settings = { flash_attention: flash, kv_caches: caches, ...(isOther ? { kv_lists: cacheLists } : {}) };
+      if (isNews) steps.tellSettings(settings, time, tid);
     }
     const { tensors, refused, nodes } = reading;
     return { graph: key, tensors: tensors.length, refused, found, nodes };

@@ -193,7 +193,7 @@ describe("the graph reader", () => {
         { layer: n, part: "v" as const, layout: COLUMNS, ...shape },
       ]),
     );
-    expect(reading).toMatchObject({ caches: 2, flashAttention: true });
+    expect(reading).toMatchObject({ caches: 2, cacheLists: [[3], [4]], flashAttention: true });
   });
 
   test("gives no role to what is no cache: a tensor of a graph, a cache with a name, other shapes", () => {
