@@ -94,7 +94,7 @@ export async function analyseRun(
   limits: DerivingLimits = {},
 ): Promise<AnalysisResult> {
   await using database = await openDatabase({ ...limits, spillFolder: join(runDir, ".spill.unfinished") });
-  const labelled = await labelRun(database, runDir, facts.run_id, limits);
+  const labelled = await labelRun(database, runDir, facts.run_id, { ...limits, model: facts.model ?? null });
   const loaded = await loadInput(labelled, facts, limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES);
   const sites = await loadAllocationSites(labelled.capture);
   // Only now every segment was read.

@@ -3,6 +3,7 @@ import type { MappingCounters } from "../regions/mapping-events.ts";
 import { CLONE_VM } from "../regions/mapping-row.ts";
 import type { TensorCounters } from "../regions/tensor-map.ts";
 import type { StreamName } from "../schema/columns.ts";
+import type { ModelFacts } from "../schema/model-facts.ts";
 import type { RowOf } from "../schema/row.ts";
 import type { Database, EngineLimits } from "../sql/database.ts";
 import { type Capture, openCapture } from "./capture/capture.ts";
@@ -34,6 +35,11 @@ import { type TraceResult, writeTrace } from "./trace/trace.ts";
 export interface DerivingLimits extends EngineLimits {
   /** Memory for what the labels hold. */
   readonly labelBytes?: number;
+}
+
+export interface LabelFacts extends DerivingLimits {
+  /** The model that computed, where its file was read. */
+  readonly model?: ModelFacts | null;
 }
 
 export interface LabelCounters {
@@ -118,7 +124,7 @@ export async function labelRun(
   database: Database,
   runDir: string,
   runId: string,
-  { labelBytes }: DerivingLimits = {},
+  { labelBytes, model = null }: LabelFacts = {},
 ): Promise<Labelled> {
   const capture = await openCapture(runDir);
   const incomplete: Record<string, number> = { mapping: 0 };
@@ -187,7 +193,11 @@ export async function labelRun(
   const caches = [...tensors, ...placed.elsewhere];
   const caching = new Set(caches.filter(({ region_type }) => region_type === "kv_cache").map(({ engine }) => engine));
   const ofCaches = steps.filter(({ engine }) => !partial.has(engine) || caching.has(engine));
-  const rows = confirmRows(kvRows(ofCaches, caches, origin_ns, room.most("tokens in caches")), watches, ofCaches);
+  const rows = confirmRows(
+    kvRows(ofCaches, caches, origin_ns, room.most("tokens in caches"), model),
+    watches,
+    ofCaches,
+  );
   writeKvLifecycle(runDir, rows, origin_ns);
   const counters = { incomplete, mapping: stays.counters, tensor: placed.counters };
   return {

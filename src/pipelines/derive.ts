@@ -60,6 +60,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
     is_cut,
     unshadowed: unshadowed(details),
     cpus: hostOf(details).cpus,
+    model: details.model ?? null,
   };
   const analysis = await analysisOf(directory.heldPath, details.imported, recorded, limits);
   limits.signal?.throwIfAborted();

@@ -1,6 +1,7 @@
 /** A labelled run as the input of the metrics. */
 import type { Labelled } from "../../label/label-run.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
+import type { ModelFacts } from "../../schema/model-facts.ts";
 import { loadAllocations } from "../process/load-allocations.ts";
 import { cacheClears } from "../steps/cache-clears.ts";
 import { passGapNs } from "../watched/passes.ts";
@@ -24,6 +25,8 @@ export interface RecordedFacts {
   readonly unshadowed?: AnalysisInput["unshadowed"];
   /** CPUs of the machine; absent or null where nobody knows. */
   readonly cpus?: number | null;
+  /** The model that computed, by the header of its file; absent or null where none was read. */
+  readonly model?: ModelFacts | null;
   /** How long before its arming, on average, a watch was drawn by what was known then; 0 where it is absent. */
   readonly draw_lag_ns?: number;
   /** True where the files end with a closing, and what was open then is in none: a tracer that was killed, a full disk. */

@@ -2,6 +2,7 @@
 import { MrmTraceError } from "../../errors.ts";
 import { isInBlocks, type KvPlace, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
+import type { ModelFacts } from "../../schema/model-facts.ts";
 import { tooMany } from "../label-room.ts";
 import { cutBatches, type StepRow } from "../timeline/step-row.ts";
 import { type EarlyRows, earlyRows } from "./early-batches.ts";
@@ -10,6 +11,7 @@ import type { KvToken } from "./kv-token.ts";
 import { kvTokens, SEVERAL_CACHES } from "./kv-tokens.ts";
 import type { RowCopies } from "./moved-rows.ts";
 import { tokensIn } from "./tensor-room.ts";
+import { type WindowCache, windowCache } from "./window-caches.ts";
 
 /** Where a cache tensor keeps the row of a token. */
 export interface KvTensor extends KvPlace {
@@ -116,6 +118,9 @@ function kvTensors(
 const keyOf = ({ pid, engine, context }: Pick<KvToken, "pid" | "engine" | "context">): string =>
   `${pid}/${engine ?? ""}/${context ?? ""}`;
 
+/** The layers that keep a token for the same time. */
+const layersOf = (token: KvToken): string => `${keyOf(token)}/${token.in_window ?? ""}`;
+
 /** True where tensors that were there at one time have room for different numbers of tokens: some have a window. */
 function haveSeveralSizes(tensors: readonly KvTensor[]): boolean {
   const sized = tensors.filter(({ layout }) => !isInBlocks(layout));
@@ -134,7 +139,9 @@ function roomsOfContext(tokens: readonly KvToken[], tensors: readonly KvTensor[]
     const [first] = members as [KvTensor, ...KvTensor[]];
     // Blocks of a paged cache may lie in each other's order; its engine says when one is given back.
     const streams = isInBlocks(first.layout) ? 1 : first.streams;
-    const cells = isInBlocks(first.layout) ? first.cells * first.streams : first.cells;
+    // What a window has passed is written over, within one batch even: then nothing is lost.
+    const isRing = tokens[0]?.in_window === true;
+    const cells = isRing ? Number.POSITIVE_INFINITY : first.cells * (isInBlocks(first.layout) ? first.streams : 1);
     const lives = tokensIn(tokens, { ...first, cells, streams });
     // Most tensors lose nothing before its sequence does: then one list is enough for all of them.
     return { members, lives: lives.every((life, i) => life === tokens[i]) ? tokens : lives };
@@ -165,6 +172,7 @@ function allRows(
   lifetimes: readonly TensorLifetime[],
   originNs: bigint,
   mostTokens: number,
+  model: ModelFacts | null,
 ): KvRows {
   // Blocks that are made anew for every batch hold copies: their cache has its rows by its steps.
   const caches = lifetimes.filter(
@@ -188,7 +196,12 @@ function allRows(
     null;
   const cellsOf = (context: CacheContext): number =>
     Math.max(0, ...(tensorsOf.get(keyOf(context)) ?? []).map(({ cells, streams }) => cells * streams));
-  const ofSteps = kvTokens(steps, streamCells, mostTokens);
+  const windows = new Map<string, WindowCache>();
+  const ofSteps = kvTokens(steps, streamCells, mostTokens, (context, lists) => {
+    const window = windowCache(tensorsOf.get(keyOf(context)) ?? [], lists, model);
+    if (window !== null) windows.set(keyOf(context), window);
+    return window;
+  });
   const rooms: number[][] = [];
   const roomFor = (members: readonly KvTensor[]): number =>
     rooms.push(members.map((tensor) => number.get(tensor) ?? 0)) - 1;
@@ -196,16 +209,20 @@ function allRows(
   let severalSizes = false;
   const flat = new Set(caches.filter(isFlat).map(engineOf));
   let isUnsized = false;
-  for (const [key, members] of Map.groupBy(ofSteps.tokens, keyOf)) {
+  for (const [key, members] of Map.groupBy(ofSteps.tokens, layersOf)) {
+    const [one] = members as [KvToken, ...KvToken[]];
+    const layers = windows.get(keyOf(one))?.layers ?? null;
+    const keeps = ({ layer }: KvTensor) => layers === null || layers.has(layer ?? -1) === one.in_window;
+    const mine = (tensorsOf.get(keyOf(one)) ?? []).filter(keeps);
     if (members.some((token) => flat.has(engineOf(token)))) {
       isUnsized = true;
       continue;
     }
-    if (haveSeveralSizes(tensorsOf.get(key) ?? [])) {
+    if (haveSeveralSizes(mine)) {
       severalSizes = true;
       continue;
     }
-    const found = roomsOfContext(members, tensorsOf.get(key) ?? []);
+    const found = roomsOfContext(members, mine);
     contexts.set(key, {
       rooms: found.map((one) => ({ room: roomFor(one.members), lives: one.lives })),
       together: roomFor(found.flatMap((one) => one.members)),
@@ -220,7 +237,7 @@ function allRows(
     roomNumbers.push(room);
   };
   for (const one of ofSteps.tokens) {
-    const context = contexts.get(keyOf(one));
+    const context = contexts.get(layersOf(one));
     if (context === undefined) continue;
     const t = context.next++;
     const life = context.rooms[0]?.lives[t];
@@ -257,15 +274,17 @@ function allRows(
 /**
  * Every row of the cache by the engine's steps, in order of its token's write; none is confirmed. Where more tokens were in
  * caches than there is memory for, none is told, and why.
+ * @param model that computed, where its file was read
  */
 export function kvRows(
   steps: readonly StepRow[],
   lifetimes: readonly TensorLifetime[],
   originNs: bigint,
   mostTokens = Number.POSITIVE_INFINITY,
+  model: ModelFacts | null = null,
 ): KvRows {
   try {
-    return allRows(steps, lifetimes, originNs, mostTokens);
+    return allRows(steps, lifetimes, originNs, mostTokens, model);
   } catch (error) {
     if (!(error instanceof MrmTraceError) || error.code !== "environment") throw error;
     const nothing = { tokens: [], tensors: [], rooms: [], roomOf: [], copies: [], confirmed: new Set<number>() };

@@ -52,6 +52,8 @@ export interface KvToken {
   readonly requests: string | null;
   /** Every batch that read it copied it to other memory; never unless told. */
   readonly is_moved?: true;
+  /** It is in the layers that look back over a window, not in the others; in all of them unless told. */
+  readonly in_window?: boolean;
 }
 
 /** Of a row that was its sequence's alone. */
@@ -59,8 +61,8 @@ export const SHARED_WITH_NONE: readonly number[] = [];
 
 /** Counts over all caches of a run. */
 export interface TokenCounters {
-  /** A number for the next filling. */
-  readonly nextFilling: () => number;
+  /** A number for the next filling. @param name the same for the same filling in layers that keep it for another time */
+  readonly nextFilling: (name?: string) => number;
   /** Told of every token before it is held. @throws MrmTraceError environment where there is no room for it */
   readonly countToken: () => void;
 }

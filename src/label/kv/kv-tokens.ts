@@ -11,7 +11,8 @@ import { type MovedRows, movedRows } from "./moved-rows.ts";
 import { movedCaches, tellsMoved } from "./moved-steps.ts";
 import type { Positions, RowRun } from "./positions.ts";
 import { namedSequences, withOwners } from "./row-owners.ts";
-import { sequenceCache } from "./sequence-cache.ts";
+import { type CacheName, sequenceCache } from "./sequence-cache.ts";
+import { type CacheLists, cacheLists, type WindowCache } from "./window-caches.ts";
 
 export interface KvTokens {
   /** In order of their write; those of caches that move are not among them. */
@@ -66,23 +67,28 @@ function rowCellsOf(step: StepRow): readonly number[] | null {
 interface CacheSettings {
   /** Most caches that the engine says its layers have; 0 where it says of none. With one, what a layer writes holds for all. */
   readonly caches: number;
+  /** The layers of each, by the graphs that have several. */
+  readonly lists: readonly CacheLists[];
   /** Whether full blocks can be found by their prefix when their sequence has ended; null where it does not say. */
   readonly keepsPrefixes: boolean | null;
 }
 
 function settingsOf(steps: readonly StepRow[]): CacheSettings {
   let caches = 0;
+  const lists: CacheLists[] = [];
   let keepsPrefixes: boolean | null = null;
   for (const step of steps) {
     if (step.kind !== "engine") continue;
     const { settings } = detailOf(step);
     if (typeof settings !== "object" || settings === null) continue;
     if ("kv_caches" in settings && isWhole(settings.kv_caches)) caches = Math.max(caches, settings.kv_caches);
+    const layers = cacheLists(settings);
+    if (layers !== null) lists.push(layers);
     if ("prefix_caching" in settings && typeof settings.prefix_caching === "boolean") {
       keepsPrefixes = settings.prefix_caching;
     }
   }
-  return { caches, keepsPrefixes };
+  return { caches, lists, keepsPrefixes };
 }
 
 /** Whether the blocks that a step gives out again could be found by their prefix until then; null where that is not known. */
@@ -98,7 +104,7 @@ export const RESTORE_FAILED =
 
 /** Of a layer that looks back over a window only, most rows are kept that no step reads any more. */
 export const SEVERAL_CACHES =
-  "some layers have another cache than the others, as those that look back over a window have, and which rows a step reads in each is not told";
+  "some layers have another cache than the others, as those that look back over a window have, and how far these look back is not known";
 
 function positionsOf(step: StepRow): Positions {
   const { position_from: from, position_to: end } = detailOf(step);
@@ -164,18 +170,73 @@ function untoldBatch(step: StepRow, steps: readonly StepRow[], batches: number):
   return earlyReason(steps.filter((one) => writesRows(one) && !tellsRows(one)).length, batches);
 }
 
+interface ContextLayout extends CacheSettings {
+  readonly streamCells: number | null;
+  /** Null where it has several caches of which nothing is known. */
+  readonly window: WindowCache | null;
+  readonly batches: number;
+}
+
 /** Tokens of one context, of which `steps` are in order of their begin. */
-function contextTokens(
-  { pid, engine, context, steps }: CacheContext,
-  layout: CacheSettings & { readonly streamCells: number | null; readonly batches: number },
-  counters: TokenCounters,
-): KvTokens {
-  const { streamCells, caches, keepsPrefixes } = layout;
-  if (caches > 1) return { tokens: [], untold: SEVERAL_CACHES };
+function contextTokens({ steps, ...name }: CacheContext, layout: ContextLayout, counters: TokenCounters): KvTokens {
+  const { streamCells, caches, keepsPrefixes, window, batches } = layout;
+  if (caches > 1 && window === null) return { tokens: [], untold: SEVERAL_CACHES };
+  if (caches > 1 && window !== null) return windowTokens({ steps, ...name }, { ...layout, window }, counters);
   const tellsCells = caches === 1 && steps.some((step) => rowCellsOf(step) !== null && isBatch(step));
   // An engine of which graphs are read that name no cells is one that moves rows where there are holes between them.
   const mayMove = caches === 1 && !tellsCells;
-  const cache = sequenceCache({ pid, engine, context, streamCells, tellsCells, mayMove, ...counters });
+  const place = { streamCells, tellsCells, mayMove, window: Number.POSITIVE_INFINITY };
+  return layerTokens(steps, { ...name, ...place, ...counters }, { keepsPrefixes, batches, namesCells: tellsCells });
+}
+
+/** The same where some layers look back over a window: each token has a row with a life of its own there. */
+function windowTokens(
+  { steps, ...name }: CacheContext,
+  { keepsPrefixes, batches, window }: ContextLayout & { readonly window: WindowCache },
+  counters: TokenCounters,
+): KvTokens {
+  const fillings = new Map<string, number>();
+  const nextFilling = (filling = ""): number => {
+    const number = fillings.get(filling) ?? counters.nextFilling();
+    fillings.set(filling, number);
+    return number;
+  };
+  const found: KvToken[] = [];
+  for (const in_window of [false, true]) {
+    const layers: CacheName = {
+      ...{ ...name, ...counters, nextFilling },
+      // Where a row lies is known of the layers whose cells are named; of the others it is not concluded.
+      ...{ tellsCells: true, mayMove: false },
+      streamCells: in_window ? window.streamCells : window.fullStreamCells,
+      window: in_window ? window.tokens : Number.POSITIVE_INFINITY,
+    };
+    // What a state in part brings back is that of layers with a window.
+    const mine = in_window ? steps : steps.filter((step) => !isPartRestored(step));
+    const namesCells = in_window === window.hasCells;
+    const { tokens, untold } = layerTokens(mine, layers, { keepsPrefixes, batches, namesCells, restoresParts: true });
+    if (untold !== null) return { tokens: [], untold };
+    for (const token of tokens) found.push({ ...token, in_window });
+  }
+  return { tokens: found, untold: null };
+}
+
+const isPartRestored = (step: StepRow): boolean => step.kind === "kv_restore" && detailOf(step).partial === true;
+
+interface LayerSteps {
+  readonly keepsPrefixes: boolean | null;
+  readonly batches: number;
+  /** The cells that batches name are those of these layers. */
+  readonly namesCells: boolean;
+  readonly restoresParts?: true;
+}
+
+/** Tokens in layers that keep the same rows. */
+function layerTokens(
+  steps: readonly StepRow[],
+  layers: CacheName,
+  { keepsPrefixes, batches, namesCells, restoresParts }: LayerSteps,
+): KvTokens {
+  const cache = sequenceCache(layers);
   for (const step of steps) {
     const detail = detailOf(step);
     const sequence = step.sequence_id;
@@ -188,8 +249,8 @@ function contextTokens(
     if (step.kind === "encode") continue;
     if (isBatch(step)) {
       const runs = runsOf(step);
-      if (runs === null) return { tokens: [], untold: untoldBatch(step, steps, layout.batches) };
-      cache.batch(step, runs, tellsCells ? rowCellsOf(step) : null);
+      if (runs === null) return { tokens: [], untold: untoldBatch(step, steps, batches) };
+      cache.batch(step, runs, namesCells ? rowCellsOf(step) : null);
     } else if (knowsItsStart(step) || step.kind === "context_free") {
       cache.empty(step);
     } else if (step.kind === "kv_trim") {
@@ -210,7 +271,8 @@ function contextTokens(
       cache.move(step, sequence, positionsOf(step), (position) => Math.floor(position / divisor));
     } else if (step.kind === "kv_restore") {
       if (detail.failed === true) return { tokens: [], untold: RESTORE_FAILED };
-      if (detail.partial === true) return { tokens: [], untold: "a part of a saved cache was restored" };
+      if (detail.partial === true && !restoresParts)
+        return { tokens: [], untold: "a part of a saved cache was restored" };
       cache.restore(step, sequence);
     }
   }
@@ -220,12 +282,14 @@ function contextTokens(
 /**
  * Tokens of every engine and process with batches.
  * @param streamCells how many cells of a context's cache each sequence has for itself; null where all share them
+ * @param windowOf what is known of the layers of a context that look back over a window; null where that is not enough
  * @throws MrmTraceError environment at more than `mostTokens`
  */
 export function kvTokens(
   steps: readonly StepRow[],
   streamCells: (context: CacheContext) => number | null = () => null,
   mostTokens = Number.POSITIVE_INFINITY,
+  windowOf: (context: CacheContext, lists: readonly CacheLists[]) => WindowCache | null = () => null,
 ): CacheTokens {
   const found: (readonly KvToken[])[] = [];
   const moved = { groups: [] as MovedRows["groups"][number][], copies: [] as MovedRows["copies"][number][] };
@@ -263,9 +327,11 @@ export function kvTokens(
       const settings = settingsOf(engineSteps);
       const named = namedSequences(engineSteps);
       for (const context of contexts) {
-        const parted = partedEarly(context.steps, tellsRows, knowsItsStart);
+        const window = settings.caches > 1 ? windowOf(context, settings.lists) : null;
+        // Shares of what came early are those of one cache.
+        const parted = window === null ? partedEarly(context.steps, tellsRows, knowsItsStart) : null;
         const sinceKnown = { ...context, steps: parted?.later ?? context.steps };
-        const layout = { streamCells: streamCells(context), batches, ...settings };
+        const layout = { streamCells: streamCells(context), window, batches, ...settings };
         const ofContext = contextTokens(sinceKnown, layout, counters);
         found.push(named === null ? ofContext.tokens : withOwners(ofContext.tokens, named));
         if (ofContext.untold !== null) untold.add(ofContext.untold);

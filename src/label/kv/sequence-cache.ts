@@ -18,12 +18,7 @@ import {
 } from "./kv-token.ts";
 import { ALL_POSITIONS, type Positions, type RowRun } from "./positions.ts";
 import { givenOut, type KvEnd, ROW_ENDS } from "./row-ends.ts";
-
-/** The sequences that have the same rows, and the batches with one of them. */
-interface Readers {
-  readonly owners: readonly number[];
-  readonly begins: number[];
-}
+import { neededFrom, type Readers, readersBySequence } from "./row-readers.ts";
 
 interface LiveRow {
   readonly written: StepRow;
@@ -37,7 +32,9 @@ interface LiveRow {
   readers: Readers;
   /** Place in `readers.begins` from which on the row was read by these. */
   from: number;
-  earlier: ReadSpan[] | null;
+  earlier: readonly ReadSpan[] | null;
+  /** When a batch came that was past its window, and none since that was not; null in its window. */
+  passed_ns: number | null;
   shared_with: readonly number[];
 }
 
@@ -85,17 +82,18 @@ export interface CacheName extends TokenCounters {
   readonly tellsCells: boolean;
   /** The engine may move rows to other cells, once they are not in order any more. */
   readonly mayMove: boolean;
+  /** A row at position p is needed by those up to p + window - 1: infinite but for layers that look back over a window. */
+  readonly window: number;
 }
 
 /** A cache of which nothing is known yet. */
 export function sequenceCache(name: CacheName): SequenceCache {
-  const { pid, engine, context, streamCells, tellsCells, mayMove, nextFilling, countToken } = name;
+  const { pid, engine, context, streamCells, tellsCells, mayMove, window, nextFilling, countToken } = name;
   const ended: KvToken[] = [];
   const sequences = new Map<number, Sequence>();
   /** The live rows of which the engine named the cell. */
   const holders = new Map<number, LiveRow>();
-  const readers = new Map<string, Readers>();
-  const readersOf = new Map<number, Readers[]>();
+  const readers = readersBySequence();
   /** What a sequence holds that was never heard of. */
   let unseen: Sequence["unseen"] = "start";
   /** Sequence 0 alone filled the cache from its start: a row's cell is its position. */
@@ -118,27 +116,19 @@ export function sequenceCache(name: CacheName): SequenceCache {
     return sequence;
   }
 
-  function readersFor(owners: readonly number[]): Readers {
-    const key = owners.join();
-    let found = readers.get(key);
-    if (found === undefined) {
-      found = { owners, begins: [] };
-      readers.set(key, found);
-      for (const owner of owners) {
-        const list = readersOf.get(owner);
-        if (list === undefined) readersOf.set(owner, [found]);
-        else list.push(found);
-      }
-    }
-    return found;
+  /** Counts the batches that needed the row until now. */
+  function settle(row: LiveRow): void {
+    if (row.readers.begins.length === row.from) return;
+    const { spans, passed_ns } = neededFrom(row.readers, row.from, row.position + window - 1);
+    row.earlier = row.earlier === null ? spans : [...row.earlier, ...spans];
+    row.passed_ns = passed_ns;
+    row.from = row.readers.begins.length;
   }
 
   function close(row: LiveRow, evict_ns: number | null, how: KvEnd | null): void {
     if (row.cell !== null && holders.get(row.cell) === row) holders.delete(row.cell);
-    const reads = [
-      ...(row.earlier ?? []),
-      { begins: row.readers.begins, from: row.from, until: row.readers.begins.length },
-    ];
+    settle(row);
+    const reads = row.earlier ?? [];
     ended.push({
       pid,
       engine,
@@ -153,8 +143,8 @@ export function sequenceCache(name: CacheName): SequenceCache {
       writes: row.writes,
       reads,
       ...readsIn(reads),
-      evict_ns,
-      end: how,
+      evict_ns: row.passed_ns ?? evict_ns,
+      end: row.passed_ns === null ? how : ROW_ENDS.trimmed,
       shared_with: row.shared_with,
       requests: null,
     });
@@ -162,10 +152,8 @@ export function sequenceCache(name: CacheName): SequenceCache {
 
   /** From now on the row is that of other sequences. */
   function giveTo(row: LiveRow, owners: readonly number[]): void {
-    const { begins } = row.readers;
-    if (begins.length > row.from)
-      row.earlier = [...(row.earlier ?? []), { begins, from: row.from, until: begins.length }];
-    row.readers = readersFor(owners);
+    settle(row);
+    row.readers = readers.of(owners);
     row.from = row.readers.begins.length;
   }
 
@@ -206,8 +194,8 @@ export function sequenceCache(name: CacheName): SequenceCache {
     { is_written = true, cell = null }: { readonly is_written?: boolean; readonly cell?: number | null } = {},
   ): LiveRow {
     countToken();
-    sequence.filling ??= nextFilling();
-    const found = readersFor(owners);
+    sequence.filling ??= nextFilling(`${step.begin_ns}/${sequence.id}`);
+    const found = readers.of(owners);
     const row: LiveRow = {
       written: step,
       is_written,
@@ -220,6 +208,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
       readers: found,
       from: found.begins.length,
       earlier: null,
+      passed_ns: null,
       shared_with: owners.length > 1 ? owners.slice(1) : SHARED_WITH_NONE,
     };
     if (cell !== null) {
@@ -241,13 +230,15 @@ export function sequenceCache(name: CacheName): SequenceCache {
     return [...gone];
   }
 
-  /** What is in a cell ends when it is written again. @returns true where something was there */
+  /** What is in a cell ends when it is written again. @returns true where something was there that was not past its window */
   function takeCell(step: StepRow, cell: number): boolean {
     const there = holders.get(cell);
     if (there === undefined) return false;
-    there.writes = "more";
+    settle(there);
+    const isNeeded = there.passed_ns === null;
+    if (isNeeded) there.writes = "more";
     takeCells(step, [cell], ROW_ENDS.written_over);
-    return true;
+    return isNeeded;
   }
 
   /** Its rows from a position on are written over, but for those that others have too. @returns their positions */
@@ -266,7 +257,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
     const since = sequence.unseen;
     sequence.unseen = null;
     if (since === null) return;
-    for (let i = 0; i < position; i++) {
+    for (let i = Math.max(0, position - window + 1); i < position; i++) {
       const row = write(since === "start" ? step : since, sequence, [sequence.id], i, {
         is_written: since !== "start",
       });
@@ -291,9 +282,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
           trimOne(step, sequence, { from: position, to: Number.POSITIVE_INFINITY }, ROW_ENDS.written_over);
         }
         sequence.lastBatch = step;
-        for (const found of readersOf.get(id) ?? []) {
-          if (found.begins.at(-1) !== step.begin_ns) found.begins.push(step.begin_ns);
-        }
+        readers.note(id, position, step.begin_ns);
       }
       let token = 0;
       for (const { sequences: owners, position, tokens } of runs) {
@@ -361,6 +350,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
         for (const row of sequence.rows) {
           if (row.position < from || row.position >= end || seen.has(row)) continue;
           seen.add(row);
+          settle(row);
           row.position = moved(row.position);
         }
       }

@@ -1,0 +1,77 @@
+/** Batches that need the rows of some sequences: those with one of them, where a layer looks back over a window those near enough. */
+import type { ReadSpan } from "./kv-token.ts";
+
+/** The sequences that have the same rows, and the batches with one of them. */
+export interface Readers {
+  readonly owners: readonly number[];
+  readonly begins: number[];
+  /** The first position that each of these batches has of them. */
+  readonly firsts: number[];
+  /** The least of each BLOCK of `firsts`. */
+  readonly leasts: number[];
+}
+
+export interface ReadersBySequence {
+  /** Those of the sequences, which are in order. */
+  of(owners: readonly number[]): Readers;
+  /** A batch has tokens of a sequence, the first of them at a position. */
+  note(sequence: number, position: number, begin_ns: number): void;
+}
+
+/** Batches that are passed over at once. */
+const BLOCK = 256;
+
+/** None yet. */
+export function readersBySequence(): ReadersBySequence {
+  const byOwners = new Map<string, Readers>();
+  const byOwner = new Map<number, Readers[]>();
+  return {
+    of(owners) {
+      const key = owners.join();
+      const found = byOwners.get(key) ?? { owners, begins: [], firsts: [], leasts: [] };
+      if (byOwners.has(key)) return found;
+      byOwners.set(key, found);
+      for (const owner of owners) byOwner.set(owner, [...(byOwner.get(owner) ?? []), found]);
+      return found;
+    },
+    note(sequence, position, begin_ns) {
+      for (const { begins, firsts, leasts } of byOwner.get(sequence) ?? []) {
+        if (begins.at(-1) !== begin_ns) firsts[begins.push(begin_ns) - 1] = position;
+        const last = begins.length - 1;
+        const block = Math.floor(last / BLOCK);
+        firsts[last] = Math.min(firsts[last] ?? position, position);
+        leasts[block] = Math.min(leasts[block] ?? position, position);
+      }
+    },
+  };
+}
+
+export interface Needed {
+  readonly spans: readonly ReadSpan[];
+  /** Begin of the first batch behind the last that needs the row; null where the last of all needs it. */
+  readonly passed_ns: number | null;
+}
+
+/**
+ * Which batches need a row, of those from one place on.
+ * @param last position whose token needs it last; those of a batch that begins behind it need it no more
+ */
+export function neededFrom({ begins, firsts, leasts }: Readers, from: number, last: number): Needed {
+  const end = begins.length;
+  if (last === Number.POSITIVE_INFINITY) return { spans: [{ begins, from, until: end }], passed_ns: null };
+  const spans: { begins: readonly number[]; from: number; until: number }[] = [];
+  for (let i = from; i < end; ) {
+    const isWholeBlock = i % BLOCK === 0 && i + BLOCK <= end;
+    if (isWholeBlock && (leasts[i / BLOCK] ?? 0) > last) {
+      i += BLOCK;
+      continue;
+    }
+    if ((firsts[i] ?? 0) <= last) {
+      const span = spans.at(-1);
+      if (span?.until === i) span.until = i + 1;
+      else spans.push({ begins, from: i, until: i + 1 });
+    }
+    i += 1;
+  }
+  return { spans, passed_ns: begins[spans.at(-1)?.until ?? from] ?? null };
+}
