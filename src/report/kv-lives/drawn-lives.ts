@@ -193,7 +193,10 @@ function cacheLines(sequences: readonly SequenceLives[], lives: KvLives, most: n
   if (first === undefined) return [];
   const where = [`pid ${first.pid}`, ...(first.context === null ? [] : [`context ${first.context}`])].join(", ");
   const tensors = lives.tensors.get(cacheOf(first)) ?? 0;
-  const head = `KV cache of ${where}: each row of a token lies in ${formatCounted(tensors, "tensor")}`;
+  const others = lives.other_tensors.get(cacheOf(first)) ?? 0;
+  const rest =
+    others === 0 ? "" : `; those in ${formatCounted(others, "other")} are kept for another time, and not drawn`;
+  const head = `KV cache of ${where}: each row of a token lies in ${formatCounted(tensors, "tensor")}${rest}`;
   return [
     ...wrap(head, width).map((text): Line => [{ text, ink: "bold" }]),
     axisLine(lives),

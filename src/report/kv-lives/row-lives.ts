@@ -54,6 +54,8 @@ export interface KvLives {
   readonly left_out: { readonly sequences: number; readonly rows: number };
   /** Tensors in which each of these rows lies, by process and cache. */
   readonly tensors: ReadonlyMap<string, number>;
+  /** Those that keep a token for another time, as of layers that look back over a window. */
+  readonly other_tensors: ReadonlyMap<string, number>;
 }
 
 export interface LifeFiles {
@@ -82,15 +84,20 @@ const nameOf = (row: Row) => ({
 type Named = ReturnType<typeof nameOf>;
 const keyOf = ({ sequence, ...cache }: Named): string => `${cacheOf(cache)}/${sequence ?? ""}`;
 
-/** One row for each token: that in one tensor of its cache stands for those in the others. */
+/** One row for each token: that in one tensor of its cache stands for all that keep it as long, of those that need it most. */
 async function openLives(database: Database, path: string): Promise<void> {
   const file = parquetScan([path]);
   const columns = await database.rows(`SELECT name FROM parquet_schema(${quote(path)})`);
   // A run of before that column says nothing of it.
   const shared = columns.some(({ name }) => name === "shared_with") ? "shared_with" : "NULL::VARCHAR";
+  await database.run(`CREATE TEMP TABLE places AS
+    WITH sums AS (SELECT pid, context, concat(tensor, ':', layer) AS place, sum(total_reads) AS needs,
+      sum(hash(write_ns, last_read_ns, evict_ns, total_reads)) AS way FROM ${file} GROUP BY ALL)
+    SELECT *, row_number() OVER (PARTITION BY pid, context ORDER BY needs DESC, place) AS number,
+      way = first_value(way) OVER (PARTITION BY pid, context ORDER BY needs DESC, place) AS is_alike FROM sums`);
   await database.run(`CREATE TEMP TABLE lives AS
     WITH placed AS (SELECT *, ${shared} AS others, concat(tensor, ':', layer) AS place FROM ${file}),
-    caches AS (SELECT pid, context, min(place) AS place FROM placed GROUP BY pid, context)
+    caches AS (SELECT pid, context, place FROM places WHERE number = 1)
     SELECT placed.pid, placed.context, sequence_id, filling, write_ns, nullif(last_read_ns, 0) AS needed_ns, evict_ns,
       total_reads, ended_by, others, requests,
       count(*) OVER (PARTITION BY placed.pid, placed.context, sequence_id, write_ns) > 1 AS together
@@ -200,7 +207,8 @@ export async function readKvLives(database: Database, files: LifeFiles, parts: n
       AND sums.sequence_id IS NOT DISTINCT FROM most.sequence_id
     ORDER BY n DESC, pid, context, sums.sequence_id`);
   const tensors = await database.rows(`
-    SELECT pid, context, count(DISTINCT concat(tensor, ':', layer)) AS n FROM ${parquetScan([files.rows])} GROUP BY ALL`);
+    SELECT pid, context, count(*) FILTER (WHERE is_alike) AS n, count(*) FILTER (WHERE NOT is_alike) AS others
+    FROM places GROUP BY ALL`);
   const [groups, sharers, events, requests] = [
     await groupsOf(database, axis),
     await sharersOf(database),
@@ -235,5 +243,6 @@ export async function readKvLives(database: Database, files: LifeFiles, parts: n
     sequences: sequences.sort(byName),
     left_out: { sequences: rest.length, rows: rest.reduce((sum, { n }) => sum + Number(n), 0) },
     tensors: new Map(tensors.map((row) => [cacheOf(nameOf(row)), Number(row.n)])),
+    other_tensors: new Map(tensors.map((row) => [cacheOf(nameOf(row)), Number(row.others)])),
   };
 }

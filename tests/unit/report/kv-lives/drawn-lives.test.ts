@@ -46,17 +46,26 @@ const TENSOR: KvTensor = {
   ...{ layout: ROWS, row_bytes: 256, cells: 64, element_bytes: 2, birth_ns: 0, death_ns: Number.POSITIVE_INFINITY },
 };
 const TENSORS = [TENSOR, { ...TENSOR, name: "cache_v_l0" }];
+/** It comes first by its name. */
+const WINDOWED = { ...TENSOR, name: "cache_a_l1", layer: 1 };
 
 interface MadeRun {
   readonly requests?: readonly Given<"request_figures">[];
   readonly steps?: readonly Given<"step">[];
   readonly untold?: string;
+  /** Tokens as a tensor of another layer keeps them. */
+  readonly windowed?: readonly KvToken[];
 }
 
 /** Lines of the drawing of these rows. */
-async function drawn(tokens: readonly KvToken[], { requests, steps, untold }: MadeRun = {}): Promise<string[]> {
+async function drawn(
+  tokens: readonly KvToken[],
+  { requests, steps, untold, windowed = [] }: MadeRun = {},
+): Promise<string[]> {
   const rows: KvRows = {
-    ...{ tokens, tensors: TENSORS, rooms: [TENSORS.map((_, k) => k)], roomOf: tokens.map(() => 0) },
+    ...{ tokens: [...tokens, ...windowed], tensors: windowed.length > 0 ? [WINDOWED, ...TENSORS] : TENSORS },
+    rooms: [TENSORS.map((_, k) => k + Math.sign(windowed.length)), [0]],
+    roomOf: [...tokens.map(() => 0), ...windowed.map(() => 1)],
     ...{ confirmed: new Set<number>(), contradicted: 0, copies: [], rowless_bytes: 0, early: null, untold: null },
   };
   writeKvLifecycle(folder, rows, ORIGIN);
@@ -104,6 +113,19 @@ describe("the lives of rows, drawn", () => {
     ]);
     expect(lines[1]).toMatch(/^time .*7\.99 us$/);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+  });
+
+  test("are those of the tensors that need them most where others give them up before", async () => {
+    const windowed = ANSWERED.map(({ write_ns, written_by_ns, ...one }) => ({
+      ...{ ...one, write_ns, written_by_ns },
+      ...{ total_reads: 1, last_read_ns: write_ns + 500, evict_ns: write_ns + 900 },
+    }));
+    const lines = await drawn(ANSWERED, { windowed });
+    expect(lines.slice(0, 2)).toEqual([
+      "KV cache of pid 7, context 0x10: each row of a token lies in 2 tensors; those in 1 other are kept",
+      "for another time, and not drawn",
+    ]);
+    expect([chart(lines, "rows"), chart(lines, "life")]).toEqual(["5568999", "#=+++=-"]);
   });
 
   test("have each end by its letter, and that of most rows where several fall into one part", async () => {
