@@ -11,7 +11,7 @@ import type { KvToken } from "./kv-token.ts";
 import { kvTokens, SEVERAL_CACHES } from "./kv-tokens.ts";
 import type { RowCopies } from "./moved-rows.ts";
 import { tokensIn } from "./tensor-room.ts";
-import { type WindowCache, windowCache } from "./window-caches.ts";
+import { haveWindows, type WindowCache, windowCache } from "./window-caches.ts";
 
 /** Where a cache tensor keeps the row of a token. */
 export interface KvTensor extends KvPlace {
@@ -198,7 +198,9 @@ function allRows(
     Math.max(0, ...(tensorsOf.get(keyOf(context)) ?? []).map(({ cells, streams }) => cells * streams));
   const windows = new Map<string, WindowCache>();
   const ofSteps = kvTokens(steps, streamCells, mostTokens, (context, lists) => {
-    const window = windowCache(tensorsOf.get(keyOf(context)) ?? [], lists, model);
+    const mine = tensorsOf.get(keyOf(context)) ?? [];
+    const window = windowCache(mine, lists, model);
+    if (window === null && !haveWindows(mine, model)) return undefined;
     if (window !== null) windows.set(keyOf(context), window);
     return window;
   });

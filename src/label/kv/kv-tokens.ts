@@ -282,14 +282,15 @@ function layerTokens(
 /**
  * Tokens of every engine and process with batches.
  * @param streamCells how many cells of a context's cache each sequence has for itself; null where all share them
- * @param windowOf what is known of the layers of a context that look back over a window; null where that is not enough
+ * @param windowOf what is known of the layers of a context that look back over a window; null where that is not enough,
+ *   undefined where nothing says that some do
  * @throws MrmTraceError environment at more than `mostTokens`
  */
 export function kvTokens(
   steps: readonly StepRow[],
   streamCells: (context: CacheContext) => number | null = () => null,
   mostTokens = Number.POSITIVE_INFINITY,
-  windowOf: (context: CacheContext, lists: readonly CacheLists[]) => WindowCache | null = () => null,
+  windowOf: (context: CacheContext, lists: readonly CacheLists[]) => WindowCache | null | undefined = () => undefined,
 ): CacheTokens {
   const found: (readonly KvToken[])[] = [];
   const moved = { groups: [] as MovedRows["groups"][number][], copies: [] as MovedRows["copies"][number][] };
@@ -327,11 +328,14 @@ export function kvTokens(
       const settings = settingsOf(engineSteps);
       const named = namedSequences(engineSteps);
       for (const context of contexts) {
-        const window = settings.caches > 1 ? windowOf(context, settings.lists) : null;
+        const windows = windowOf(context, settings.lists);
+        const window = windows ?? null;
+        // Graphs that are computed in parts, or were not read, show one cache or none.
+        const caches = windows === undefined ? settings.caches : Math.max(2, settings.caches);
         // Shares of what came early are those of one cache.
         const parted = window === null ? partedEarly(context.steps, tellsRows, knowsItsStart) : null;
         const sinceKnown = { ...context, steps: parted?.later ?? context.steps };
-        const layout = { streamCells: streamCells(context), window, batches, ...settings };
+        const layout = { streamCells: streamCells(context), window, batches, ...settings, caches };
         const ofContext = contextTokens(sinceKnown, layout, counters);
         found.push(named === null ? ofContext.tokens : withOwners(ofContext.tokens, named));
         if (ofContext.untold !== null) untold.add(ofContext.untold);

@@ -35,6 +35,12 @@ function shapeOf(tensors: readonly KvTensor[]): Pick<KvTensor, "cells" | "stream
   return isOne && first !== undefined ? first : null;
 }
 
+/** True where tensors are those of a model of which it is certain that some layers look back over a window. */
+export function haveWindows(tensors: readonly KvTensor[], model: ModelFacts | null): boolean {
+  const layers = new Set(tensors.map(({ layer }) => layer));
+  return (model?.window_layers?.length ?? 0) > 0 && layers.size === model?.layers;
+}
+
 /**
  * What three say alike: the graphs, which layers share a list of cells; the architecture and the header of the model, which
  * of them have a window, and how long it is; and the tensors, that their caches are no larger than the others.

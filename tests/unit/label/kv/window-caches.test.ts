@@ -136,6 +136,19 @@ test.each([
   expect(windowCache(tensors, lists, model as ModelFacts | null)).toBeNull();
 });
 
+test.each([0, 1])(
+  "no row is told where graphs show %d caches of a model that has windows, as those do that are in parts",
+  (n) => {
+    const parts = step("engine", 1, { detail: JSON.stringify({ settings: { kv_caches: n } }) });
+    const steps = [step("context", 0, { result: 0xa }), parts, batch(100, 0, 3), batch(200, 3)];
+    const alike = [tensor(0, 64), tensor(1, 64)];
+    const rows = kvRows(steps, alike, 0n, Number.POSITIVE_INFINITY, MODEL);
+    expect([rows.tokens, rows.untold]).toEqual([[], SEVERAL_CACHES]);
+    const plain = { layers: 2 } as unknown as ModelFacts;
+    expect(kvRows(steps, alike, 0n, Number.POSITIVE_INFINITY, plain).untold).toBeNull();
+  },
+);
+
 test("no row of any layer is told where the window is not known", () => {
   const rows = rowsOf([batch(100, 0, 3), batch(200, 3)], null);
   expect([rows.tokens, rows.untold]).toEqual([[], SEVERAL_CACHES]);
