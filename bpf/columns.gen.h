@@ -365,7 +365,9 @@ struct watch_cost {
 	__u64 foreign;
 	__u64 early;
 	__u64 beyond;
-	__u64 pad[3];
+	__u64 stopped;
+	__u64 stopped_w;
+	__u64 pad;
 };
 _Static_assert(sizeof(struct watch_cost) == 64, "watch_cost size");
 _Static_assert(__builtin_offsetof(struct watch_cost, traps) == 0, "watch_cost.traps");
@@ -373,7 +375,9 @@ _Static_assert(__builtin_offsetof(struct watch_cost, stale) == 8, "watch_cost.st
 _Static_assert(__builtin_offsetof(struct watch_cost, foreign) == 16, "watch_cost.foreign");
 _Static_assert(__builtin_offsetof(struct watch_cost, early) == 24, "watch_cost.early");
 _Static_assert(__builtin_offsetof(struct watch_cost, beyond) == 32, "watch_cost.beyond");
-_Static_assert(__builtin_offsetof(struct watch_cost, pad) == 40, "watch_cost.pad");
+_Static_assert(__builtin_offsetof(struct watch_cost, stopped) == 40, "watch_cost.stopped");
+_Static_assert(__builtin_offsetof(struct watch_cost, stopped_w) == 48, "watch_cost.stopped_w");
+_Static_assert(__builtin_offsetof(struct watch_cost, pad) == 56, "watch_cost.pad");
 
 struct engine_record {
 	__u64 timestamp_ns;

@@ -2,7 +2,8 @@
 /*
  * Hardware watchpoints: one row per trap. The program stops its own register
  * by returning 1: the event was started with a refresh count of 1, and the
- * kernel disables it when a trap is let through.
+ * kernel disables it when a trap is let through. It says so, so that the event
+ * can be started again.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -85,24 +86,18 @@ static __always_inline int foreign_trap(struct watch_slot *slot, struct watch_co
 	return 1;
 }
 
-SEC("perf_event")
-int watch_trap(struct bpf_perf_event_data *ctx)
+/* Takes note of a trap; 1 where the register must stop. */
+static __always_inline int on_trap(struct bpf_perf_event_data *ctx, struct watch_slot *slot, struct watch_cost *cost,
+				   __u32 cookie)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u64 id = current_ids();
-	__u32 cookie = bpf_get_attach_cookie(ctx);
 	__u32 role = cookie & WATCH_COOKIE_ROLE_MASK;
-	__u32 slot_index = (cookie >> WATCH_COOKIE_SLOT_SHIFT) & (WATCH_SLOTS - 1);
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct watch_slot *slot = bpf_map_lookup_elem(&slots, &slot_index);
-	struct watch_cost *cost = bpf_map_lookup_elem(&costs, &cpu);
 	__u32 flags = 0, hits, tid = id;
 	__u64 ip = PT_REGS_IP(&ctx->regs);
 	__u64 si = REGISTER_SI(ctx), di = REGISTER_DI(ctx);
 	int same;
 
-	if (!slot || !cost)
-		return 1;
 	/* One exception runs both programs of a pair: charge it once. */
 	if (role != ROLE_PAIR_W)
 		cost->traps++;
@@ -161,6 +156,27 @@ int watch_trap(struct bpf_perf_event_data *ctx)
 	RING_PUT(trap_flags, flags);
 	RING_COMMIT();
 	return hits >= slot->limit;
+}
+
+SEC("perf_event")
+int watch_trap(struct bpf_perf_event_data *ctx)
+{
+	__u32 cookie = bpf_get_attach_cookie(ctx);
+	__u32 slot_index = (cookie >> WATCH_COOKIE_SLOT_SHIFT) & (WATCH_SLOTS - 1);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct watch_slot *slot = bpf_map_lookup_elem(&slots, &slot_index);
+	struct watch_cost *cost = bpf_map_lookup_elem(&costs, &cpu);
+
+	if (!slot || !cost)
+		return 1;
+	if (!on_trap(ctx, slot, cost, cookie))
+		return 0;
+	/* Who starts it again must know that it stopped. */
+	if ((cookie & WATCH_COOKIE_ROLE_MASK) == ROLE_PAIR_W)
+		__sync_fetch_and_or(&cost->stopped_w, 1ULL << slot_index);
+	else
+		__sync_fetch_and_or(&cost->stopped, 1ULL << slot_index);
+	return 1;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -31,6 +31,7 @@ export const IOC = {
   set_output: 0x2405,
   period: 0x40082404,
   set_bpf: 0x40042408,
+  modify_attributes: 0x4008240b,
 } as const;
 /** Bit numbers of the flag word at offset 40. */
 export const FLAG = {

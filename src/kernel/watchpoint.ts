@@ -7,8 +7,10 @@ import {
   PERF_TYPE,
   type PerfAttr,
   type PerfEventResult,
+  perfAttrBytes,
   perfIoctl,
   SAMPLE,
+  setPerfPeriod,
   tryPerfEventOpen,
 } from "./perf-event.ts";
 
@@ -66,4 +68,31 @@ export function linkPerfEvent(programFd: number, event: Fd, cookie: number): Fd 
 /** Enables a watchpoint for `overflows` that its program lets through (returns 1 for), after which it disables itself. */
 export function refreshWatchpoint(event: Fd, overflows: number): boolean {
   return perfIoctl(event, IOC.refresh, overflows);
+}
+
+/**
+ * Gives a watchpoint that is disabled another address. It holds its register all the time, and takes no lock unless its kind
+ * changes (kernel/events/hw_breakpoint.c, modify_bp_slot); false where the kernel refuses.
+ */
+export function retargetWatchpoint(event: Fd, addr: bigint, size_bytes: number, kind: number): boolean {
+  return perfIoctl(event, IOC.modify_attributes, addressOf(perfAttrBytes(watchpointAttr(addr, size_bytes, kind))));
+}
+
+/**
+ * Enables a watchpoint again. Where it disabled itself it needs an overflow more, as those that are left add up. The kernel has stopped it
+ * besides, and what enables it does not start it: it would trap and tell nothing. To set the period, which stays 1, does.
+ * @param isSpent it disabled itself
+ */
+export function beginWatchpoint(event: Fd, isSpent: boolean): void {
+  if (!isSpent) {
+    perfIoctl(event, IOC.enable);
+    return;
+  }
+  perfIoctl(event, IOC.refresh, 1);
+  setPerfPeriod(event, 1);
+}
+
+/** Disables a watchpoint, which keeps its register: when it returns nothing traps any more. */
+export function stopWatchpoint(event: Fd): void {
+  perfIoctl(event, IOC.disable);
 }

@@ -124,7 +124,10 @@ export const RECORDS = {
     ["foreign", "u64"],
     ["early", "u64"],
     ["beyond", "u64"],
-    ["pad", "u64", 3],
+    /** Slots whose register of this CPU stopped itself, one bit for each; that of stores of a pair by itself. */
+    ["stopped", "u64"],
+    ["stopped_w", "u64"],
+    ["pad", "u64"],
   ],
   /** One hit of an engine's probe; the copied parts follow. */
   engine_record: [

@@ -1,9 +1,10 @@
 /** Puts one watch into the debug registers of every CPU, and takes it out again. */
 
-import { type Fd, monotonicNs } from "../../../kernel/libc.ts";
-import { linkPerfEvent, openWatchpoint, refreshWatchpoint, WATCHPOINT } from "../../../kernel/watchpoint.ts";
+import { monotonicNs } from "../../../kernel/libc.ts";
+import { linkPerfEvent, WATCHPOINT } from "../../../kernel/watchpoint.ts";
 import { ROLE } from "../../../schema/shared-numbers.ts";
 import type { WatchMode } from "../../../schema/words.ts";
+import { type CpuRegister, type HeldRegisters, heldRegisters, pause } from "./registers/held-registers.ts";
 import { cookieOf, type SharedSlots } from "./slots.ts";
 
 export interface WatchSpec {
@@ -36,13 +37,8 @@ export type ArmResult =
   | { readonly ok: true; readonly watch: ArmedWatch }
   | { readonly ok: false; readonly errno: number; readonly retries: number };
 
-const ENOSPC = 28;
 const MS_NS = 1e6;
-/** A register that was just closed may be counted as taken for a moment. */
-const RETRY_PAUSE_MS = 0.2;
 const RETRY_LIMIT = 50;
-/** Nobody writes to it: who waits for it rests. */
-const pauseWord = new Int32Array(new SharedArrayBuffer(4));
 
 /** Registers that a mode takes on each CPU: role and kind, in the order in which they must open. */
 export function registersOf(mode: WatchMode): readonly { role: number; kind: number }[] {
@@ -59,16 +55,65 @@ export function registersOf(mode: WatchMode): readonly { role: number; kind: num
   }
 }
 
+/** What arming needs. */
+export interface ArmingPlace {
+  readonly programFd: number;
+  readonly slots: SharedSlots;
+  readonly held: HeldRegisters;
+}
+
 /**
- * Arms `spec` on `cpus`: opens every register disabled, links the program, lets them go, then begins the exposure.
+ * Arms `spec`: takes every register switched off, links the program, lets them go, then begins the exposure.
  * Registers switch on one by one, so the traps before the last are charged to the budget and not recorded.
- * The kernel takes a register of a CPU, and gives it back, under a lock that waits for RCU, whose grace periods end at ticks
- * (bp_constraints_lock, kernel/events/hw_breakpoint.c): let go at once, watches would begin at ticks alone, and always at the
- * same moments of a program that works in steps of so many ticks.
- * Never re-uses an open event: one that stopped itself cannot be started again (seen on Linux 6.18).
- * @param rest_ns from the last register taken until they are let go: of a tick's time at random
+ * The kernel takes a register of a CPU, gives it back and changes its kind under a lock that waits for RCU, whose grace periods
+ * end at ticks (bp_constraints_lock, kernel/events/hw_breakpoint.c): let go at once, watches would begin at ticks alone, and always
+ * at the same moments of a program that works in steps of so many ticks. A register that is held and has the kind waits for nothing.
+ * @param rest_ns from the last register that the kernel was asked for until they are let go: of a tick's time at random
  * @throws MrmTraceError environment when the kernel refuses for another reason than taken registers
  */
+export function armHeld({ programFd, slots, held }: ArmingPlace, spec: WatchSpec, rest_ns: number): ArmResult {
+  const { slot, generation, addr, sizeBytes } = spec;
+  using opened = new DisposableStack();
+  const registers: { readonly role: number; readonly perCpu: readonly CpuRegister[] }[] = [];
+  let retries = 0;
+  let hasWaited = false;
+  slots.assign(slot, generation, spec.pid, addr, spec.trapLimit);
+  for (const { role, kind } of registersOf(spec.mode)) {
+    const result = held.take({ addr, sizeBytes, kind }, RETRY_LIMIT - retries);
+    retries += result.retries;
+    if (!result.ok) return { ok: false, errno: result.errno, retries };
+    hasWaited ||= result.hasWaited;
+    opened.defer(() => held.give(result.register));
+    registers.push({ role, perCpu: result.register.perCpu });
+  }
+  const links = opened.use(new DisposableStack());
+  for (const { role, perCpu } of registers) {
+    for (const { event } of perCpu) links.use(linkPerfEvent(programFd, event, cookieOf(generation, slot, role)));
+  }
+  if (hasWaited) pause(rest_ns / MS_NS);
+  for (const { perCpu } of registers) for (const register of perCpu) register.begin(spec.refreshCount);
+  slots.arm(slot);
+  const beginNs = monotonicNs();
+  const armed = opened.move();
+  return {
+    ok: true,
+    watch: {
+      beginNs,
+      registers: registers.reduce((sum, { perCpu }) => sum + perCpu.length, 0),
+      retries,
+      disarm() {
+        const endNs = monotonicNs();
+        for (const { role, perCpu } of registers) {
+          for (const register of perCpu) register.stop(() => slots.hasStopped(slot, role, register.cpu));
+        }
+        armed.dispose();
+        return endNs;
+      },
+    },
+  };
+}
+
+/** Arms one watch in registers of its own, on `cpus`: they are the kernel's again when it is over. */
 export function armWatch(
   programFd: number,
   slots: SharedSlots,
@@ -76,41 +121,5 @@ export function armWatch(
   cpus: readonly number[],
   rest_ns: number,
 ): ArmResult {
-  using opened = new DisposableStack();
-  const events: Fd[] = [];
-  const fds: Fd[] = [];
-  let retries = 0;
-  slots.assign(spec.slot, spec.generation, spec.pid, spec.addr, spec.trapLimit);
-  for (const { role, kind } of registersOf(spec.mode)) {
-    for (const cpu of cpus) {
-      let result = openWatchpoint(spec.addr, spec.sizeBytes, kind, cpu);
-      while (!result.ok && result.errno === ENOSPC && retries < RETRY_LIMIT) {
-        retries += 1;
-        Atomics.wait(pauseWord, 0, 0, RETRY_PAUSE_MS);
-        result = openWatchpoint(spec.addr, spec.sizeBytes, kind, cpu);
-      }
-      if (!result.ok) return { ok: false, errno: result.errno, retries };
-      events.push(opened.use(result.event));
-      fds.push(opened.use(linkPerfEvent(programFd, result.event, cookieOf(spec.generation, spec.slot, role))));
-    }
-  }
-  if (rest_ns > 0) Atomics.wait(pauseWord, 0, 0, rest_ns / MS_NS);
-  for (const event of events) refreshWatchpoint(event, spec.refreshCount);
-  slots.arm(spec.slot);
-  const beginNs = monotonicNs();
-  opened.move();
-  return {
-    ok: true,
-    watch: {
-      beginNs,
-      registers: events.length,
-      retries,
-      disarm() {
-        const endNs = monotonicNs();
-        for (const fd of fds) fd[Symbol.dispose]();
-        for (const event of events) event[Symbol.dispose]();
-        return endNs;
-      },
-    },
-  };
+  return armHeld({ programFd, slots, held: heldRegisters(cpus, false, () => Number.POSITIVE_INFINITY) }, spec, rest_ns);
 }

@@ -3,8 +3,9 @@ import { monotonicNs, threadCpuNs } from "../../../kernel/libc.ts";
 import { type MachineCode, openMachineCode, type Spinner } from "../../../kernel/machine-code.ts";
 import { runQueueWaitNs } from "../../../kernel/run-queue-wait.ts";
 import { type CopySlowdown, copySlowdown } from "../copies/copy-slowdown.ts";
-import { armWatch, type WatchSpec } from "./arm.ts";
+import { type ArmedWatch, armHeld, type WatchSpec } from "./arm.ts";
 import type { WatchCosts } from "./budget.ts";
+import { type HeldRegisters, heldRegisters } from "./registers/held-registers.ts";
 import type { SharedSlots } from "./slots.ts";
 
 export interface Calibration extends WatchCosts {
@@ -16,6 +17,8 @@ export interface Calibration extends WatchCosts {
    * there a register is let go for as many traps as the watch may have.
    */
   readonly countsEveryTrap: boolean;
+  /** A register that stopped itself can be used again: they are held from watch to watch. Absent where they are not. */
+  readonly keepsRegisters?: boolean;
   readonly traps: number;
   readonly retargets: number;
   /** What registers do to copies; absent where nothing could be measured. */
@@ -46,43 +49,77 @@ function median(values: readonly number[]): number {
   return sorted[sorted.length >> 1] ?? 0;
 }
 
-function specOn(code: MachineCode, generation: number, trapLimit: number, refreshCount: number): WatchSpec {
-  const mode = "rw";
-  return { slot: 0, generation, pid: process.pid, addr: code.wordAddr, sizeBytes: 8, mode, trapLimit, refreshCount };
+/** What arms on our own word. */
+interface Loop {
+  readonly place: CalibrationPlace;
+  readonly code: MachineCode;
+  readonly held: HeldRegisters;
+}
+
+/** Arms on our own word, or so many bytes behind it, where nothing is. @throws Error where no register is free */
+function armOn({ place, code, held }: Loop, trapLimit: number, refreshCount: number, behind = 0n): ArmedWatch {
+  const [slot, generation, addr] = [0, place.nextGeneration(), code.wordAddr + behind];
+  const spec: WatchSpec = {
+    slot,
+    generation,
+    pid: process.pid,
+    addr,
+    sizeBytes: 8,
+    mode: "rw",
+    trapLimit,
+    refreshCount,
+  };
+  const result = armHeld({ ...place, held }, spec, 0);
+  if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
+  return result.watch;
 }
 
 /** Whether a register that was let go for one trap stops although its program did not let that trap through. */
-function stopsAtEveryTrap(place: CalibrationPlace, code: MachineCode): boolean {
-  const result = armWatch(place.programFd, place.slots, specOn(code, place.nextGeneration(), 8, 1), place.cpus, 0);
-  if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
-  code.touch(4);
-  result.watch.disarm();
-  return place.slots.state(0).hits === 1;
+function stopsAtEveryTrap(loop: Loop): boolean {
+  const watch = armOn(loop, 8, 1);
+  loop.code.touch(4);
+  watch.disarm();
+  return loop.place.slots.state(0).hits === 1;
+}
+
+/** Touches in each turn, and the traps that must come of them, on our word and beside it, where a register stops at the 8th. */
+const TURNS = [
+  { touches: 50, behind: 0n, hits: 8 },
+  { touches: 50, behind: 64n, hits: 0 },
+  { touches: 4, behind: 0n, hits: 4 },
+  { touches: 50, behind: 0n, hits: 8 },
+];
+
+/**
+ * Whether one register does in turn after turn what a new one would: it may stop itself, get another address and be let go again.
+ * This thread may change its CPU: each one's register stops at its own next trap.
+ */
+function canBeHeld(loop: Loop): boolean {
+  const { place, code } = loop;
+  return TURNS.every(({ touches, behind, hits }) => {
+    const watch = armOn(loop, 8, 1, behind);
+    code.touch(touches);
+    watch.disarm();
+    const seen = place.slots.state(0).hits;
+    return seen >= hits && seen < hits + place.cpus.length;
+  });
 }
 
 /** CPU time per turn of a loop that adds 1 to a watched word; the loop itself takes some ns. */
-function measureTrap(place: CalibrationPlace, code: MachineCode, countsEveryTrap: boolean): number {
+function measureTrap(loop: Loop, countsEveryTrap: boolean): number {
+  const { place, code } = loop;
   const traps = BLOCKS * TRAPS_PER_BLOCK;
-  const spec = specOn(code, place.nextGeneration(), traps + 1, countsEveryTrap ? traps + 1 : 1);
-  const result = armWatch(place.programFd, place.slots, spec, place.cpus, 0);
-  if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
+  const watch = armOn(loop, traps + 1, countsEveryTrap ? traps + 1 : 1);
   const blocks: number[] = [];
   for (let block = 0; block < BLOCKS; block++) {
     const begin = threadCpuNs();
     code.touch(TRAPS_PER_BLOCK);
     blocks.push((threadCpuNs() - begin) / TRAPS_PER_BLOCK);
   }
-  result.watch.disarm();
+  watch.disarm();
   const { hits } = place.slots.state(0);
   if (hits !== traps) throw new Error(`${hits} of ${traps} traps were seen on CPUs ${place.cpus.join(",")}`);
   return median(blocks);
-}
-
-/** A register for one trap, on a word that nobody touches. */
-function armIdle(place: CalibrationPlace, code: MachineCode) {
-  const result = armWatch(place.programFd, place.slots, specOn(code, place.nextGeneration(), 1, 1), place.cpus, 0);
-  if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
-  return result.watch;
 }
 
 /** Turns per ns of a counting thread while `work` runs, its waits for a CPU left out; and how long that took. */
@@ -98,12 +135,10 @@ function rateDuring(spinner: Spinner, work: () => void): { rate: number; elapsed
 }
 
 /** What arming and disarming a register takes from a CPU that counts: median over blocks beside idle ones. */
-function measureRetarget(place: CalibrationPlace, code: MachineCode): number {
+function measureRetarget(loop: Loop): number {
+  const { place, code } = loop;
   const retargets = () => {
-    for (let i = 0; i < RETARGETS_PER_BLOCK; i++) {
-      const result = armWatch(place.programFd, place.slots, specOn(code, place.nextGeneration(), 1, 1), place.cpus, 0);
-      if (result.ok) result.watch.disarm();
-    }
+    for (let i = 0; i < RETARGETS_PER_BLOCK; i++) armOn(loop, 1, 1).disarm();
   };
   const alone = threadCpuNs();
   retargets();
@@ -128,26 +163,35 @@ function measureRetarget(place: CalibrationPlace, code: MachineCode): number {
  */
 export function calibrate(place: CalibrationPlace): Calibration {
   let countsEveryTrap = false;
+  let keepsRegisters = false;
   try {
     using code = openMachineCode();
-    countsEveryTrap = stopsAtEveryTrap(place, code);
-    const trapNs = Math.max(LEAST_NS, measureTrap(place, code, countsEveryTrap));
+    const registers = (keeps: boolean) => heldRegisters(place.cpus, keeps, () => 1);
+    const once = { place, code, held: registers(false) };
+    countsEveryTrap = stopsAtEveryTrap(once);
+    using kept = registers(true);
+    keepsRegisters = !countsEveryTrap && canBeHeld({ ...once, held: kept });
+    // What is measured is what the run does.
+    const loop = keepsRegisters ? { ...once, held: kept } : once;
+    const trapNs = Math.max(LEAST_NS, measureTrap(loop, countsEveryTrap));
     let retargetNs = 0;
-    for (let i = 0; i < RETARGET_ATTEMPTS && retargetNs < trapNs; i++) retargetNs = measureRetarget(place, code);
+    for (let i = 0; i < RETARGET_ATTEMPTS && retargetNs < trapNs; i++) retargetNs = measureRetarget(loop);
     const plausible = retargetNs >= trapNs;
-    const copies = copySlowdown(code, () => armIdle(place, code));
+    // A register for one trap, on a word that nobody touches.
+    const copies = copySlowdown(code, () => armOn(loop, 1, 1));
     return {
       trapNs,
       retargetNs: plausible ? retargetNs : TRAPS_PER_RETARGET * trapNs,
       measured: plausible,
       whyAssumed: plausible ? null : `the CPUs were too busy to time a retarget: taken as ${TRAPS_PER_RETARGET} traps`,
       countsEveryTrap,
+      keepsRegisters,
       traps: BLOCKS * TRAPS_PER_BLOCK,
       retargets: BLOCKS * RETARGETS_PER_BLOCK,
       copies,
     };
   } catch (error) {
     const whyAssumed = error instanceof Error ? error.message : String(error);
-    return { ...ASSUMED, measured: false, whyAssumed, countsEveryTrap, traps: 0, retargets: 0 };
+    return { ...ASSUMED, measured: false, whyAssumed, countsEveryTrap, keepsRegisters, traps: 0, retargets: 0 };
   }
 }

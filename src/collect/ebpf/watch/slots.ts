@@ -1,7 +1,7 @@
 /** The words that the kernel program and the reader share: one slot per watch, one account of traps per CPU. */
 import type { BpfMap } from "../../../kernel/bpf-map.ts";
 import { type FieldOf, recordLayout } from "../../../schema/records.ts";
-import { WATCH_COOKIE } from "../../../schema/shared-numbers.ts";
+import { ROLE, WATCH_COOKIE } from "../../../schema/shared-numbers.ts";
 
 /** Where a field lies, in words of 32 bits. */
 function words<N extends "watch_slot" | "watch_cost">(name: N): { at: Record<FieldOf<N>, number>; length: number } {
@@ -46,6 +46,8 @@ export interface SharedSlots extends Disposable {
   /** Begins the exposure: traps before it are charged but not recorded. */
   arm(slot: number): void;
   state(slot: number): SlotState;
+  /** True where the register of a CPU let a trap through since the slot was assigned, and so stopped itself. */
+  hasStopped(slot: number, role: number, cpu: number): boolean;
   /** New traps on one CPU. */
   takeTraps(cpu: number): CpuTraps;
 }
@@ -56,6 +58,11 @@ export function openSlots(slots: BpfMap, costs: BpfMap): SharedSlots {
   const slotWords = new Uint32Array(owned.use(slots.mmap()).buffer);
   const costWords = new Uint32Array(owned.use(costs.mmap()).buffer);
   const seen = new Uint32Array(costWords.length);
+  /** Word and bit of a slot among those that have stopped on a CPU. */
+  const stoppedAt = (slot: number, field: number, cpu: number): [number, number] => [
+    cpu * COST_WORDS + field + (slot >> 5),
+    1 << (slot & 31),
+  ];
   const load = (slot: number, field: number) => Atomics.load(slotWords, slot * SLOT_WORDS + field);
   const delta = (cpu: number, field: number) => {
     const word = cpu * COST_WORDS + field;
@@ -67,6 +74,12 @@ export function openSlots(slots: BpfMap, costs: BpfMap): SharedSlots {
   return {
     assign(slot, generation, pid, addr, limit) {
       const start = slot * SLOT_WORDS;
+      for (let cpu = 0; cpu * COST_WORDS < costWords.length; cpu++) {
+        for (const field of [COST.stopped, COST.stopped_w]) {
+          const [word, bit] = stoppedAt(slot, field, cpu);
+          Atomics.and(costWords, word, ~bit);
+        }
+      }
       slotWords.fill(0, start, start + SLOT_WORDS);
       slotWords[start + SLOT.pid] = pid;
       slotWords[start + SLOT.limit] = limit;
@@ -83,6 +96,10 @@ export function openSlots(slots: BpfMap, costs: BpfMap): SharedSlots {
       early: load(slot, SLOT.early),
       foreignStopNs: (BigInt(load(slot, SLOT.foreign_stop_ns + 1)) << 32n) | BigInt(load(slot, SLOT.foreign_stop_ns)),
     }),
+    hasStopped(slot, role, cpu) {
+      const [word, bit] = stoppedAt(slot, role === ROLE.pair_w ? COST.stopped_w : COST.stopped, cpu);
+      return (Atomics.load(costWords, word) & bit) !== 0;
+    },
     takeTraps: (cpu) => ({
       traps: delta(cpu, COST.traps),
       stale: delta(cpu, COST.stale),

@@ -5,9 +5,10 @@ import { onlineCpus } from "../../../kernel/cpus.ts";
 import { monotonicNs, tickNs } from "../../../kernel/libc.ts";
 import type { Looks } from "../../../kernel/looks.ts";
 import type { LedgerPlace, LedgerRow } from "../../../schema/ledger.ts";
-import { type ArmResult, armWatch, type WatchSpec } from "./arm.ts";
+import { type ArmResult, armHeld, type WatchSpec } from "./arm.ts";
 import type { Calibration } from "./calibrate.ts";
-import { type RegisterRoom, registerRoom } from "./register-room.ts";
+import { heldRegisters } from "./registers/held-registers.ts";
+import { type RegisterRoom, registerRoom } from "./registers/register-room.ts";
 import type { CpuTraps, SlotState } from "./slots.ts";
 import type { Trap } from "./traps.ts";
 import { openWatchProgram } from "./watch-program.ts";
@@ -71,19 +72,29 @@ export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMach
   const program = opening.use(await openWatchProgram(wishes.targetsFd));
   const allCpus = onlineCpus();
   const cpus = wishes.affinityCpus.length > 0 ? wishes.affinityCpus : allCpus;
-  const registers = registerRoom({ cpus, most: wishes.registers, wanted: wishes.wanted }, monotonicNs());
+  const room = registerRoom({ cpus, most: wishes.registers, wanted: wishes.wanted }, monotonicNs());
   const calibration = program.calibrate(allCpus);
+  const held = opening.use(heldRegisters(cpus, calibration.keepsRegisters === true, () => room.count));
   const code = opening.use(createCodeMap(() => Number(monotonicNs()), wishes.looks?.kind("looks at maps")));
   const { slots } = program;
+  const place = { programFd: program.fd, slots, held };
   const owned = opening.move();
   const tick_ns = tickNs();
   return {
     cpus,
     calibration,
-    registers,
+    registers: {
+      get count() {
+        return room.count;
+      },
+      // Those that no watch has are ours too.
+      miss: (watching, nowNs) => room.miss(Math.max(watching, held.count), nowNs),
+      lookAgain: (watching, nowNs) => room.lookAgain(Math.max(watching, held.count), nowNs),
+      summary: room.summary,
+    },
     nowNs: monotonicNs,
     nextGeneration: program.nextGeneration,
-    arm: (spec) => armWatch(program.fd, slots, spec, cpus, tick_ns * Math.random()),
+    arm: (spec) => armHeld(place, spec, tick_ns * Math.random()),
     state: slots.state,
     takeTraps: slots.takeTraps,
     drain: program.drain,

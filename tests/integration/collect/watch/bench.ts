@@ -3,7 +3,8 @@
 import { createCodeMap } from "../../../../src/code/code-bytes.ts";
 import { createAccessDecoder } from "../../../../src/code/trap-operation.ts";
 import { type SeenAccesses, seenAccesses } from "../../../../src/collect/ebpf/watch/accesses.ts";
-import { armWatch } from "../../../../src/collect/ebpf/watch/arm.ts";
+import { armHeld } from "../../../../src/collect/ebpf/watch/arm.ts";
+import { type HeldRegisters, heldRegisters } from "../../../../src/collect/ebpf/watch/registers/held-registers.ts";
 import { openSlots, type SharedSlots, type SlotState } from "../../../../src/collect/ebpf/watch/slots.ts";
 import { forEachTrap, type Trap } from "../../../../src/collect/ebpf/watch/traps.ts";
 import { loadWatchObject } from "../../../../src/collect/ebpf/watch/watch-program.ts";
@@ -62,6 +63,7 @@ export interface WatchedRun {
 
 export interface Bench extends Disposable {
   readonly slots: SharedSlots;
+  readonly programFd: number;
   /** Watches 8 bytes of a program while `work` runs. */
   watch(
     of: { pid: number; addr: bigint; mode: WatchMode; trapLimit: number },
@@ -69,8 +71,14 @@ export interface Bench extends Disposable {
   ): Promise<WatchedRun>;
 }
 
-/** @param reuse maps of another object, by name: fd */
-export async function openBench(reuse: Readonly<Record<string, number>> = {}): Promise<Bench> {
+/** Registers of one watch each, as where none can be held. */
+const newRegisters = (): HeldRegisters => heldRegisters(onlineCpus(), false, () => Number.POSITIVE_INFINITY);
+
+/**
+ * @param reuse maps of another object, by name: fd
+ * @param held registers of all watches; each has new ones where they are absent
+ */
+export async function openBench(reuse: Readonly<Record<string, number>> = {}, held = newRegisters()): Promise<Bench> {
   const owned = new DisposableStack();
   const object = owned.use(await loadWatchObject(reuse));
   const slots = owned.use(openSlots(object.map("slots"), object.map("costs")));
@@ -78,14 +86,16 @@ export async function openBench(reuse: Readonly<Record<string, number>> = {}): P
   const ring = owned.use(openRing(object.map("trap_ring"), layout));
   const code = owned.use(createCodeMap(() => Number.POSITIVE_INFINITY));
   const decode = createAccessDecoder(code);
+  const programFd = object.program("watch_trap").fd;
   let generation = 0;
   return {
     slots,
+    programFd,
     async watch({ pid, addr, mode, trapLimit }, work) {
       generation += 1;
       const spec = { slot: 3, generation, pid, addr, sizeBytes: 8, mode, trapLimit, refreshCount: 1 };
       code.learn(pid);
-      const result = armWatch(object.program("watch_trap").fd, slots, spec, onlineCpus(), 0);
+      const result = armHeld({ programFd, slots, held }, spec, 0);
       if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
       let endNs: bigint;
       try {

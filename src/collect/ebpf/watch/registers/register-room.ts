@@ -1,6 +1,6 @@
 /** How many debug registers watching may hold, while others may hold some too. */
-import { listTracers, probeRegisters } from "./free-registers.ts";
-import type { WatchSummary } from "./watch-summary.ts";
+import { listTracers, probeRegisters } from "../free-registers.ts";
+import type { WatchSummary } from "../watch-summary.ts";
 
 export interface RegisterRoom {
   /** Registers that watching may hold on every CPU now. */

@@ -1,0 +1,151 @@
+/** Debug registers that stay taken from one watch to the next: to take one, or to give it back, the kernel makes us wait. */
+import type { Fd } from "../../../../kernel/libc.ts";
+import {
+  beginWatchpoint,
+  openWatchpoint,
+  refreshWatchpoint,
+  retargetWatchpoint,
+  stopWatchpoint,
+} from "../../../../kernel/watchpoint.ts";
+
+/** What a register is to trap on. */
+export interface WatchedBytes {
+  readonly addr: bigint;
+  readonly sizeBytes: number;
+  /** Of WATCHPOINT. */
+  readonly kind: number;
+}
+
+/** A register of one CPU. */
+export interface CpuRegister {
+  readonly cpu: number;
+  readonly event: Fd;
+  /** Lets it go. @param refreshCount overflows after which it stops by itself, where it is new */
+  begin(refreshCount: number): void;
+  /** Stops it. @param hasStopped asks then whether its program has let a trap through, which stopped it before */
+  stop(hasStopped: () => boolean): void;
+}
+
+/** A register of every CPU, switched off. */
+export interface HeldRegister {
+  readonly perCpu: readonly CpuRegister[];
+}
+
+export type TakeResult =
+  | {
+      readonly ok: true;
+      readonly register: HeldRegister;
+      /** The kernel was asked for a register, or for one of another kind: it may have made us wait for a grace period. */
+      readonly hasWaited: boolean;
+      readonly retries: number;
+    }
+  | { readonly ok: false; readonly errno: number; readonly retries: number };
+
+export interface HeldRegisters extends Disposable {
+  /** Registers on every CPU that are taken, those that no watch has among them. */
+  readonly count: number;
+  /** Gives a register for these bytes. @param retries how often to ask again where none is free */
+  take(bytes: WatchedBytes, retries: number): TakeResult;
+  /** Takes back a register that is stopped. */
+  give(register: HeldRegister): void;
+}
+
+const ENOSPC = 28;
+/** A register that was just closed may be counted as taken for a moment. */
+const RETRY_PAUSE_MS = 0.2;
+/** Nobody writes to it: who waits for it rests. */
+const pauseWord = new Int32Array(new SharedArrayBuffer(4));
+
+/** Rests as long, without a turn of the event loop. */
+export function pause(ms: number): void {
+  if (ms > 0) Atomics.wait(pauseWord, 0, 0, ms);
+}
+
+interface Held extends HeldRegister {
+  kind: number;
+}
+
+function cpuRegister(cpu: number, event: Fd, keeps: boolean): CpuRegister {
+  let isNew = true;
+  /** The count that stops it is used up. */
+  let isSpent = true;
+  return {
+    cpu,
+    event,
+    begin(refreshCount) {
+      if (isNew) refreshWatchpoint(event, refreshCount);
+      else beginWatchpoint(event, isSpent);
+      isNew = false;
+    },
+    stop(hasStopped) {
+      // Closed without: one interrupt less.
+      if (!keeps) return;
+      stopWatchpoint(event);
+      isSpent = hasStopped();
+    },
+  };
+}
+
+/**
+ * Registers of these CPUs, taken when they are first needed. A register of the same kind, read_write or write, gets another address
+ * without a lock; one of another kind is changed only where no more may be taken.
+ * @param keeps false where a register cannot be used twice: it is given back to the kernel after each watch
+ * @param most registers on every CPU that may be taken now
+ */
+export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () => number): HeldRegisters {
+  const idle: Held[] = [];
+  let count = 0;
+
+  function close(register: HeldRegister): void {
+    count -= 1;
+    for (const { event } of register.perCpu) event[Symbol.dispose]();
+  }
+
+  function open({ addr, sizeBytes, kind }: WatchedBytes, mostRetries: number): TakeResult {
+    using opened = new DisposableStack();
+    const perCpu: CpuRegister[] = [];
+    let retries = 0;
+    for (const cpu of cpus) {
+      let result = openWatchpoint(addr, sizeBytes, kind, cpu);
+      while (!result.ok && result.errno === ENOSPC && retries < mostRetries) {
+        retries += 1;
+        pause(RETRY_PAUSE_MS);
+        result = openWatchpoint(addr, sizeBytes, kind, cpu);
+      }
+      if (!result.ok) return { ok: false, errno: result.errno, retries };
+      perCpu.push(cpuRegister(cpu, opened.use(result.event), keeps));
+    }
+    opened.move();
+    count += 1;
+    const register: Held = { kind, perCpu };
+    return { ok: true, register, hasWaited: true, retries };
+  }
+
+  function retarget(register: Held, { addr, sizeBytes, kind }: WatchedBytes): TakeResult | null {
+    const hasWaited = register.kind !== kind;
+    register.kind = kind;
+    if (register.perCpu.every(({ event }) => retargetWatchpoint(event, addr, sizeBytes, kind)))
+      return { ok: true, register, hasWaited, retries: 0 };
+    close(register);
+    return null;
+  }
+
+  return {
+    get count() {
+      return count;
+    },
+    take(bytes, retries) {
+      const like = idle.findIndex(({ kind }) => kind === bytes.kind);
+      const index = like < 0 && count >= most() ? 0 : like;
+      const [register] = index < 0 ? [] : idle.splice(index, 1);
+      return (register === undefined ? null : retarget(register, bytes)) ?? open(bytes, retries);
+    },
+    give(register) {
+      if (keeps) idle.push(register as Held);
+      else close(register);
+    },
+    [Symbol.dispose]() {
+      for (const register of idle.splice(0)) close(register);
+    },
+  };
+}

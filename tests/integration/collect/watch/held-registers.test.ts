@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { armHeld, type WatchSpec } from "../../../../src/collect/ebpf/watch/arm.ts";
+import type { Calibration } from "../../../../src/collect/ebpf/watch/calibrate.ts";
+import { probeRegisters } from "../../../../src/collect/ebpf/watch/free-registers.ts";
+import { type HeldRegisters, heldRegisters } from "../../../../src/collect/ebpf/watch/registers/held-registers.ts";
+import { openWatchMachine } from "../../../../src/collect/ebpf/watch/watch-machine.ts";
+import { onlineCpus } from "../../../../src/kernel/cpus.ts";
+import { monotonicNs } from "../../../../src/kernel/libc.ts";
+import { WATCHPOINT } from "../../../../src/kernel/watchpoint.ts";
+import { registersFree } from "../../../fixtures/registers-free.ts";
+import { type Bench, openBench, type Program, startProgram } from "./bench.ts";
+
+const CPUS = onlineCpus();
+const MOST = 4;
+let held: HeldRegisters;
+let bench: Bench;
+let program: Program;
+setDefaultTimeout(120_000);
+beforeAll(async () => {
+  program = await startProgram();
+});
+beforeEach(async () => {
+  held?.[Symbol.dispose]();
+  bench?.[Symbol.dispose]();
+  await registersFree();
+  held = heldRegisters(CPUS, true, () => MOST);
+  bench = await openBench({}, held);
+});
+afterAll(async () => {
+  held[Symbol.dispose]();
+  bench[Symbol.dispose]();
+  await program[Symbol.asyncDispose]();
+});
+
+/** What a run of this machine finds out before it begins. */
+async function calibrated(): Promise<Calibration> {
+  await registersFree();
+  const wishes = { affinityCpus: CPUS, registers: MOST, wanted: MOST, targetsFd: undefined, looks: undefined };
+  using machine = await openWatchMachine(wishes);
+  return machine.calibration;
+}
+const calibration = await calibrated();
+if (calibration.countsEveryTrap) process.stderr.write("skipped: registers cannot be held before Linux 6.10\n");
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+
+describe.if(!calibration.countsEveryTrap)("a register that is held", () => {
+  test("is what a run uses", () => {
+    expect(calibration).toMatchObject({ measured: true, keepsRegisters: true });
+  });
+  test("sees every access of watch after watch, of each mode and at each address, and no other", async () => {
+    for (let turn = 0; turn < 12; turn++) {
+      for (const mode of ["rw", "w", "pair"] as const) {
+        const { seen, state } = await bench.watch({ pid: program.pid, addr: program.word, mode, trapLimit: 1000 }, () =>
+          program.tell("inc", 20),
+        );
+        expect([mode, seen.accesses.length, state.hits]).toEqual([mode, 20, 20]);
+        const beside = await bench.watch({ pid: program.pid, addr: program.bytes, mode, trapLimit: 8 }, () =>
+          program.tell("inc", 20),
+        );
+        expect([mode, beside.seen.traps, beside.state.hits]).toEqual([mode, 0, 0]);
+      }
+    }
+    expect(held.count).toBe(2);
+  });
+  test("stops itself at each limit, as often as it is let go, whether it stopped the time before or not", async () => {
+    const below = Array.from({ length: 6 }, () => [8, 3] as const);
+    for (let turn = 0; turn < 6; turn++) {
+      for (const mode of ["rw", "w", "pair"] as const) {
+        // Whatever is left of a watch that did not stop itself, the next one stops at its own limit.
+        for (const [limit, count] of [[8, 200], ...below, [1, 200]] as const) {
+          const watched = { pid: program.pid, addr: program.word, mode, trapLimit: limit };
+          const { state, traps } = await bench.watch(watched, () => program.tell("inc", count));
+          expect([mode, limit, traps.filter((trap) => trap.role !== 1).length]).toEqual([
+            mode,
+            limit,
+            Math.min(limit, count),
+          ]);
+          // A thread that changes its CPU meets the register of the other one.
+          expect(state.hits).toBeLessThan(Math.min(limit, count) + CPUS.length);
+        }
+      }
+    }
+  });
+  test("is told from one that others stopped: traps of another process stop it each time anew", async () => {
+    for (let turn = 0; turn < 4; turn++) {
+      const watched = { pid: program.pid, addr: program.word, mode: "rw", trapLimit: 1000 } as const;
+      const { state } = await bench.watch(watched, () => program.tell("fork", 500));
+      expect(state.foreign).toBeGreaterThanOrEqual(8);
+      expect(state.foreign).toBeLessThan(8 + CPUS.length);
+      expect((await bench.watch(watched, () => program.tell("inc", 20))).state.hits).toBe(20);
+    }
+  });
+  test("is one of as many as are allowed, whatever kinds are asked for, and given back at the end", () => {
+    const bytes = { addr: 0x1000n, sizeBytes: 8 };
+    const taken = [WATCHPOINT.write, WATCHPOINT.read_write, WATCHPOINT.write].map((kind) =>
+      held.take({ ...bytes, kind }, 0),
+    );
+    expect(held.count).toBe(3);
+    for (const result of taken) if (result.ok) held.give(result.register);
+    for (let turn = 0; turn < 3; turn++) {
+      for (const kind of [WATCHPOINT.read_write, WATCHPOINT.write]) {
+        const four = Array.from({ length: MOST }, () => held.take({ ...bytes, kind }, 0));
+        expect(four.every(({ ok }) => ok)).toBe(true);
+        expect(held.count).toBe(MOST);
+        expect(probeRegisters(CPUS, MOST).count).toBe(0);
+        for (const result of four) if (result.ok) held.give(result.register);
+      }
+    }
+    held[Symbol.dispose]();
+    expect(held.count).toBe(0);
+    expect(probeRegisters(CPUS, MOST).count).toBe(MOST);
+  });
+  test("is not waited for: beside programs that take every CPU a watch takes a fraction of the time that it takes with a register of its own", async () => {
+    const rivals = [...CPUS, ...CPUS].map(() => Bun.spawn(["sh", "-c", "while :; do :; done"]));
+    try {
+      const once = heldRegisters(CPUS, false, () => MOST);
+      const spent = { held: [] as number[], once: [] as number[] };
+      for (let turn = 0; turn < 60; turn++) {
+        for (const which of turn % 2 === 0 ? (["held", "once"] as const) : (["once", "held"] as const)) {
+          const spec: WatchSpec = {
+            slot: 1,
+            generation: 2 * turn + (which === "held" ? 1 : 2),
+            pid: program.pid,
+            addr: program.word,
+            sizeBytes: 8,
+            mode: "rw",
+            trapLimit: 8,
+            refreshCount: 1,
+          };
+          const begin = monotonicNs();
+          const place = { programFd: bench.programFd, slots: bench.slots, held: which === "held" ? held : once };
+          const result = armHeld(place, spec, 0);
+          let ns = monotonicNs() - begin;
+          await Bun.sleep(15);
+          const end = monotonicNs();
+          if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
+          result.watch.disarm();
+          ns += monotonicNs() - end;
+          spent[which].push(Number(ns));
+          await Bun.sleep(15);
+        }
+      }
+      // Of the middle ones: any call may lose its CPU to a rival meanwhile.
+      expect(median(spent.held) / median(spent.once)).toBeLessThan(0.25);
+    } finally {
+      for (const rival of rivals) rival.kill("SIGKILL");
+      await Promise.all(rivals.map((rival) => rival.exited));
+    }
+  });
+});
