@@ -66,9 +66,9 @@ export interface ArmingPlace {
  * Arms `spec`: takes every register switched off, links the program, lets them go, then begins the exposure.
  * Registers switch on one by one, so the traps before the last are charged to the budget and not recorded.
  * The kernel takes a register of a CPU, gives it back and changes its kind under a lock that waits for RCU, whose grace periods
- * end at ticks (bp_constraints_lock, kernel/events/hw_breakpoint.c): let go at once, watches would begin at ticks alone, and always
- * at the same moments of a program that works in steps of so many ticks. A register that is held and has the kind waits for nothing.
- * @param rest_ns from the last register that the kernel was asked for until they are let go: of a tick's time at random
+ * end at ticks (bp_constraints_lock, kernel/events/hw_breakpoint.c), and on a busy CPU our turn begins at one: let go at once,
+ * watches would begin at ticks, and always at the same moments of a program that works in steps of so many ticks.
+ * @param rest_ns from the last register taken until they are let go: of a tick's time at random
  * @throws MrmTraceError environment when the kernel refuses for another reason than taken registers
  */
 export function armHeld({ programFd, slots, held }: ArmingPlace, spec: WatchSpec, rest_ns: number): ArmResult {
@@ -76,13 +76,11 @@ export function armHeld({ programFd, slots, held }: ArmingPlace, spec: WatchSpec
   using opened = new DisposableStack();
   const registers: { readonly role: number; readonly perCpu: readonly CpuRegister[] }[] = [];
   let retries = 0;
-  let hasWaited = false;
   slots.assign(slot, generation, spec.pid, addr, spec.trapLimit);
   for (const { role, kind } of registersOf(spec.mode)) {
     const result = held.take({ addr, sizeBytes, kind }, RETRY_LIMIT - retries);
     retries += result.retries;
     if (!result.ok) return { ok: false, errno: result.errno, retries };
-    hasWaited ||= result.hasWaited;
     opened.defer(() => held.give(result.register));
     registers.push({ role, perCpu: result.register.perCpu });
   }
@@ -90,7 +88,7 @@ export function armHeld({ programFd, slots, held }: ArmingPlace, spec: WatchSpec
   for (const { role, perCpu } of registers) {
     for (const { event } of perCpu) links.use(linkPerfEvent(programFd, event, cookieOf(generation, slot, role)));
   }
-  if (hasWaited) pause(rest_ns / MS_NS);
+  pause(rest_ns / MS_NS);
   for (const { perCpu } of registers) for (const register of perCpu) register.begin(spec.refreshCount);
   slots.arm(slot);
   const beginNs = monotonicNs();

@@ -35,8 +35,6 @@ export type TakeResult =
   | {
       readonly ok: true;
       readonly register: HeldRegister;
-      /** The kernel was asked for a register, or for one of another kind: it may have made us wait for a grace period. */
-      readonly hasWaited: boolean;
       readonly retries: number;
     }
   | { readonly ok: false; readonly errno: number; readonly retries: number };
@@ -118,14 +116,13 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
     opened.move();
     count += 1;
     const register: Held = { kind, perCpu };
-    return { ok: true, register, hasWaited: true, retries };
+    return { ok: true, register, retries };
   }
 
   function retarget(register: Held, { addr, sizeBytes, kind }: WatchedBytes): TakeResult | null {
-    const hasWaited = register.kind !== kind;
     register.kind = kind;
     if (register.perCpu.every(({ event }) => retargetWatchpoint(event, addr, sizeBytes, kind)))
-      return { ok: true, register, hasWaited, retries: 0 };
+      return { ok: true, register, retries: 0 };
     close(register);
     return null;
   }
