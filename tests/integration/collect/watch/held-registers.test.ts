@@ -113,6 +113,21 @@ describe.if(!calibration.countsEveryTrap)("a register that is held", () => {
     expect(held.count).toBe(0);
     expect(probeRegisters(CPUS, MOST).count).toBe(MOST);
   });
+  test("goes back to the kernel some time after it was taken, when its watch is over, so that another tracer finds one", async () => {
+    const wanted = { addr: program.word, sizeBytes: 8, kind: WATCHPOINT.write };
+    const takeNow = () => {
+      const result = held.take(wanted, 0);
+      if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
+      return result.register;
+    };
+    held.give(takeNow());
+    expect(held.count).toBe(1);
+    const register = takeNow();
+    await Bun.sleep(2100);
+    held.give(register);
+    expect(held.count).toBe(0);
+    expect(probeRegisters(CPUS, MOST).count).toBe(MOST);
+  });
   test("is not waited for: beside programs that take every CPU a watch hardly ever sleeps in the kernel, as one does that takes a register of its own", async () => {
     const rivals = CPUS.map(() => Bun.spawn(["sh", "-c", "while :; do :; done"]));
     try {

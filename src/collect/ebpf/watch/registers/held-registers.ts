@@ -1,5 +1,5 @@
 /** Debug registers that stay taken from one watch to the next: to take one, or to give it back, the kernel makes us wait. */
-import type { Fd } from "../../../../kernel/libc.ts";
+import { type Fd, monotonicNs } from "../../../../kernel/libc.ts";
 import {
   beginWatchpoint,
   openWatchpoint,
@@ -29,6 +29,9 @@ export interface CpuRegister {
 /** A register of every CPU, switched off. */
 export interface HeldRegister {
   readonly perCpu: readonly CpuRegister[];
+  /** Of WATCHPOINT. */
+  kind: number;
+  readonly takenNs: bigint;
 }
 
 export type TakeResult =
@@ -49,6 +52,8 @@ export interface HeldRegisters extends Disposable {
 }
 
 const ENOSPC = 28;
+/** So long after it was taken a register goes back to the kernel, when its watch is over: another tracer may want one too. */
+const HOLD_NS = 2_000_000_000n;
 /** A register that was just closed may be counted as taken for a moment. */
 const RETRY_PAUSE_MS = 0.2;
 /** Nobody writes to it: who waits for it rests. */
@@ -57,10 +62,6 @@ const pauseWord = new Int32Array(new SharedArrayBuffer(4));
 /** Rests as long, without a turn of the event loop. */
 export function pause(ms: number): void {
   if (ms > 0) Atomics.wait(pauseWord, 0, 0, ms);
-}
-
-interface Held extends HeldRegister {
-  kind: number;
 }
 
 function cpuRegister(cpu: number, event: Fd, keeps: boolean): CpuRegister {
@@ -91,7 +92,7 @@ function cpuRegister(cpu: number, event: Fd, keeps: boolean): CpuRegister {
  * @param most registers on every CPU that may be taken now
  */
 export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () => number): HeldRegisters {
-  const idle: Held[] = [];
+  const idle: HeldRegister[] = [];
   let count = 0;
 
   function close(register: HeldRegister): void {
@@ -115,11 +116,11 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
     }
     opened.move();
     count += 1;
-    const register: Held = { kind, perCpu };
+    const register: HeldRegister = { kind, perCpu, takenNs: monotonicNs() };
     return { ok: true, register, retries };
   }
 
-  function retarget(register: Held, { addr, sizeBytes, kind }: WatchedBytes): TakeResult | null {
+  function retarget(register: HeldRegister, { addr, sizeBytes, kind }: WatchedBytes): TakeResult | null {
     register.kind = kind;
     if (register.perCpu.every(({ event }) => retargetWatchpoint(event, addr, sizeBytes, kind)))
       return { ok: true, register, retries: 0 };
@@ -138,7 +139,7 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
       return (register === undefined ? null : retarget(register, bytes)) ?? open(bytes, retries);
     },
     give(register) {
-      if (keeps) idle.push(register as Held);
+      if (keeps && monotonicNs() - register.takenNs < HOLD_NS) idle.push(register);
       else close(register);
     },
     [Symbol.dispose]() {
