@@ -3,6 +3,7 @@ import type { MetricRow } from "../analyse/figures/metric-row.ts";
 import { type Group, groupsOf } from "../analyse/input/group.ts";
 import { type Span, type StepName, spansOf } from "../analyse/input/span.ts";
 import type { MetricFamily } from "../analyse/metrics/metric.ts";
+import { nextUse, stillNeeded } from "../analyse/metrics/next-times.ts";
 import { figuresOf, METRICS } from "../analyse/metrics/registry.ts";
 import { passGapNs } from "../analyse/watched/passes.ts";
 import { collectAround } from "../columnar/collect-after.ts";
@@ -113,7 +114,8 @@ function answersOf(
     }
   };
   const whole = groupsOf({ ...input, steps: [] }).flatMap(figures);
-  add(whole, new Map(classes.map(([name, strata]) => [name, truthOf(strata, world.run_ns, gapNs)])));
+  const perByte = families.includes(nextUse) || families.includes(stillNeeded);
+  add(whole, new Map(classes.map(([name, strata]) => [name, truthOf(strata, world.run_ns, gapNs, perByte)])));
   const spans = spansOf(world.steps, world.run_ns);
   const generation = spans.find(({ phase, step }) => phase === "generation" && step === "all");
   if (generation !== undefined) {

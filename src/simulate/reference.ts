@@ -1,7 +1,7 @@
 /** What the figures are by definition, computed from every access: docs/metrics.md in a few lines each. */
 
 import { coveredNs, isInside, type Span } from "../analyse/input/span.ts";
-import { mergePasses } from "../analyse/watched/passes.ts";
+import { mergePasses, type Passes } from "../analyse/watched/passes.ts";
 import { collectAround } from "../columnar/collect-after.ts";
 import { OP } from "../schema/operation.ts";
 import { firstIndex } from "../statistics/first-index.ts";
@@ -98,6 +98,14 @@ function momentQuantile(strata: readonly Stretches[], q: number): Truth | null {
   return { lo: end(q - TIE), hi: end(q + TIE) };
 }
 
+/** Of each byte alike, at each moment of its life. */
+const momentQuantiles = (uses: readonly Stretches[], needs: readonly Stretches[]): [string, Truth | null][] => [
+  ["next_use_p50_ns", momentQuantile(uses, 0.5)],
+  ["next_use_p90_ns", momentQuantile(uses, 0.9)],
+  ["still_needed_p50_ns", momentQuantile(needs, 0.5)],
+  ["still_needed_p90_ns", momentQuantile(needs, 0.9)],
+];
+
 const isRead = (op: number | undefined): boolean => op === OP.load || op === OP.load_store;
 const isWrite = (op: number | undefined): boolean => op === OP.store || op === OP.load_store;
 
@@ -160,8 +168,7 @@ const noTimes = (): Times => ({ uses: [], needs: [], intervals: [], retained: []
 const inOrder = (values: readonly number[]): Float64Array => new Float64Array(values).sort();
 
 /** Adds a word to the counts and times of its stratum. */
-function addWord(word: WordTrace, gapNs: number, counts: Counts, times: Times): void {
-  const passes = mergePasses(word.time_ns, word.op, gapNs);
+function addWord(word: WordTrace, passes: Passes, counts: Counts, times: Times): void {
   let epochs = 0;
   let write = Number.NaN;
   let read = Number.NaN;
@@ -207,13 +214,12 @@ function addWord(word: WordTrace, gapNs: number, counts: Counts, times: Times): 
 /** Adds the stretches of a word to those of its stratum. */
 function addStretches(
   { time_ns, op, freed_ns }: WordTrace,
+  { start_ns }: Passes,
   born: number,
   runNs: number,
-  gapNs: number,
   counts: Counts,
   times: Times,
 ) {
-  const { start_ns } = mergePasses(time_ns, op, gapNs);
   start_ns.forEach((start, i) => {
     times.uses.push(start - (start_ns[i - 1] ?? born));
   });
@@ -242,8 +248,14 @@ const ALWAYS = [0, Number.POSITIVE_INFINITY] as const;
 /**
  * The truth of each watched figure of the words of some strata together; null where they have none.
  * @param gapNs what separates passes, as `passGapNs` gives it
+ * @param perByte false leaves out what counts each byte at each moment, which is a tenth of the work of a world
  */
-export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: number): Map<string, Truth | null> {
+export function truthOf(
+  strata: readonly WorldStratum[],
+  runNs: number,
+  gapNs: number,
+  perByte = true,
+): Map<string, Truth | null> {
   const all = { ...NOTHING };
   const byRepeats = new Map<number, { counts: Counts; times: Times }>();
   for (const { words, repeats = 1, life_ns: [born, freed] = ALWAYS } of strata) {
@@ -253,8 +265,9 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
     byRepeats.set(repeats, { counts, times });
     for (const one of words) {
       const word = freed < runNs ? { ...one, freed_ns: freed } : one;
-      addWord(word, gapNs, counts, times);
-      addStretches(word, Math.max(0, born), runNs, gapNs, counts, times);
+      const passes = mergePasses(word.time_ns, word.op, gapNs);
+      addWord(word, passes, counts, times);
+      if (perByte) addStretches(word, passes, Math.max(0, born), runNs, counts, times);
       counts.working += touchedShare(word, WORKING_NS, [[0, runNs]]);
     }
     collectAround(words.reduce((hits, { time_ns }) => hits + time_ns.length, 0));
@@ -290,10 +303,7 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
     ["retention_p50_ns", quantile(retained, open, 0.5)],
     ["retention_p90_ns", quantile(retained, open, 0.9)],
     ["retention_p99_ns", quantile(retained, open, 0.99)],
-    ["next_use_p50_ns", momentQuantile(uses, 0.5)],
-    ["next_use_p90_ns", momentQuantile(uses, 0.9)],
-    ["still_needed_p50_ns", momentQuantile(needs, 0.5)],
-    ["still_needed_p90_ns", momentQuantile(needs, 0.9)],
+    ...(perByte ? momentQuantiles(uses, needs) : []),
     ["age_at_read_p50_ns", quantile(ages, unwritten, 0.5)],
     ["age_at_read_p99_ns", quantile(ages, unwritten, 0.99)],
     ["working_set_bytes", exactly(WORD_BYTES * working)],
@@ -331,7 +341,7 @@ export function truthWithin(
       life_ns: [born - begin, freed - begin],
     }),
   );
-  return new Map([...truthOf(inside, end - begin, gapNs)].filter(([metric]) => OF_PASSES.has(metric)));
+  return new Map([...truthOf(inside, end - begin, gapNs, false)].filter(([metric]) => OF_PASSES.has(metric)));
 }
 
 /** Of steps the window of the working set is so many times what one takes. */
