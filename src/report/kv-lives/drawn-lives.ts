@@ -119,9 +119,11 @@ function heightsOf(groups: readonly RowGroup[], parts: number, most: number): st
 function requestsLine(requests: readonly RequestSpan[], parts: number): string {
   const line = new Array<string>(parts).fill(" ");
   requests.forEach(({ label, first, last }, i) => {
-    const end = Math.min(last, (requests[i + 1]?.first ?? parts) - 1);
-    const length = Math.max(1, end - first + 1);
-    const text = label.length <= length ? label.padEnd(length, ".") : "|".padEnd(length, ".");
+    const next = requests[i + 1]?.first;
+    const length = Math.max(1, Math.min(last, (next ?? parts) - 1) - first + 1);
+    // Numbers that touch would be read as one.
+    const room = next === undefined ? length : Math.min(length, next - first - 1);
+    const text = label.length <= room ? label.padEnd(length, ".") : "|".padEnd(length, ".");
     for (const [k, sign] of [...text].entries()) if (first + k < parts) line[first + k] = sign;
   });
   return line.join("");

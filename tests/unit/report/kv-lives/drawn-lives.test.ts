@@ -187,6 +187,8 @@ describe("the lives of rows, drawn", () => {
       served(8, 1, 0, 900),
     ];
     expect(chart(await drawn(ANSWERED, { requests }), "requests")).toBe("7..| 13.");
+    const touching = [served(21, 0, 0, 1900), served(22, 0, 2000, 3900), served(23, 0, 5000, 6900)];
+    expect(chart(await drawn(ANSWERED, { requests: touching }), "requests")?.trim()).toBe("|.22 23");
   });
 
   test("are cut behind the sequences with most rows, with a count of the others", async () => {
