@@ -78,12 +78,8 @@ function judge(figure: Figure, lost: string | null): Verdict {
     const why = `n = ${n}: an upper end this far out needs ${figure.fewest_for_hi}`;
     return { status: "bound", why, keep: { value: false, lo: true, hi: false } };
   }
-  // A value with neither end is none: nothing says how far off it may be.
-  if (lo === null && hi === null) {
-    const why = figure.why ?? (value === null ? "no estimate" : "both ends of the interval lie beyond what was seen");
-    return { status: "insufficient", why, keep: NOTHING };
-  }
   if (value === null) {
+    if (lo === null && hi === null) return { status: "insufficient", why: figure.why ?? "no estimate", keep: NOTHING };
     return {
       status: "bound",
       why: figure.why ?? "not reached in the time observed",

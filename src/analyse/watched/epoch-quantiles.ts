@@ -66,7 +66,8 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   return epochs.quantiles.map(([metric, , fewest], k) => {
     const found = hidden || tooFew !== null || seen.untold !== null ? undefined : seen.estimates[k];
     const trapped = found === undefined ? null : allowingForTraps(found, seen.shortest[k] ?? NOTHING);
-    const estimate = trapped?.estimate;
+    // With neither end nothing says how far off a value may be.
+    const estimate = isWithoutEnds(found) ? NOTHING : trapped?.estimate;
     const without = first > MOST_FIRST_WRITES ? firstWritesReason(first) : UNDRAWN;
     const missing = seen.busier > 0 ? BUSIER : seen.undrawn > 0 ? without : null;
     const untold = (isWithoutEnds(found) ? missing : null) ?? trapped?.why ?? null;

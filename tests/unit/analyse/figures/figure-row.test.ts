@@ -6,7 +6,7 @@ import { interval } from "../../../../src/statistics/interval.ts";
 import { ledgerRow } from "../../../fixtures/ledger.ts";
 import { input, region } from "../sample-input.ts";
 
-describe("a figure whose interval lacks an end", () => {
+describe("a figure whose interval has one end only", () => {
   const group = groupsOf(input({ regions: [region({})] }))[0];
   const row = (lo: number | null, hi: number | null) => {
     if (group === undefined) throw new Error("the input has no group");
@@ -21,11 +21,6 @@ describe("a figure whose interval lacks an end", () => {
     expect(row(5, null)).toMatchObject({ status: "bound", value: null, lo: 5, hi: null });
     expect(row(5, null).why).toBe("the upper end of the interval lies beyond what was seen");
     expect(row(null, 9)).toMatchObject({ status: "bound", value: null, lo: null, hi: 9 });
-  });
-
-  test("is none where neither is known", () => {
-    expect(row(null, null)).toMatchObject({ status: "insufficient", value: null, lo: null, hi: null });
-    expect(row(null, null).why).toBe("both ends of the interval lie beyond what was seen");
   });
 
   test("is a value where both are known", () => {
