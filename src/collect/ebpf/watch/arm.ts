@@ -4,7 +4,13 @@ import { monotonicNs } from "../../../kernel/libc.ts";
 import { linkPerfEvent, WATCHPOINT } from "../../../kernel/watchpoint.ts";
 import { ROLE } from "../../../schema/shared-numbers.ts";
 import type { WatchMode } from "../../../schema/words.ts";
-import { type CpuRegister, type HeldRegisters, heldRegisters, pause } from "./registers/held-registers.ts";
+import {
+  type CpuRegister,
+  type HeldRegister,
+  type HeldRegisters,
+  heldRegisters,
+  pause,
+} from "./registers/held-registers.ts";
 import { cookieOf, type SharedSlots } from "./slots.ts";
 
 export interface WatchSpec {
@@ -40,7 +46,10 @@ export type ArmResult =
 const MS_NS = 1e6;
 const RETRY_LIMIT = 50;
 
-/** Registers that a mode takes on each CPU: role and kind, in the order in which they must open. */
+/**
+ * Registers that a mode takes on each CPU: role and kind, in the order in which the kernel must look at them. Of a pair that of
+ * stores is first: behind its twin it would take the trap before the last for the last, and the last store would look like a load.
+ */
 export function registersOf(mode: WatchMode): readonly { role: number; kind: number }[] {
   switch (mode) {
     case "rw":
@@ -75,14 +84,16 @@ export function armHeld({ programFd, slots, held }: ArmingPlace, spec: WatchSpec
   const { slot, generation, addr, sizeBytes } = spec;
   using opened = new DisposableStack();
   const registers: { readonly role: number; readonly perCpu: readonly CpuRegister[] }[] = [];
+  let last: HeldRegister | undefined;
   let retries = 0;
   slots.assign(slot, generation, spec.pid, addr, spec.trapLimit);
   for (const { role, kind } of registersOf(spec.mode)) {
-    const result = held.take({ addr, sizeBytes, kind }, RETRY_LIMIT - retries);
+    const result = held.take({ addr, sizeBytes, kind }, RETRY_LIMIT - retries, last);
     retries += result.retries;
     if (!result.ok) return { ok: false, errno: result.errno, retries };
     opened.defer(() => held.give(result.register));
-    registers.push({ role, perCpu: result.register.perCpu });
+    last = result.register;
+    registers.push({ role, perCpu: last.perCpu });
   }
   const links = opened.use(new DisposableStack());
   for (const { role, perCpu } of registers) {

@@ -32,6 +32,8 @@ export interface HeldRegister {
   /** Of WATCHPOINT. */
   kind: number;
   readonly takenNs: bigint;
+  /** Place in the order in which they were taken, in which the kernel looks at them where one access meets several. */
+  readonly order: number;
 }
 
 export type TakeResult =
@@ -45,8 +47,12 @@ export type TakeResult =
 export interface HeldRegisters extends Disposable {
   /** Registers on every CPU that are taken, those that no watch has among them. */
   readonly count: number;
-  /** Gives a register for these bytes. @param retries how often to ask again where none is free */
-  take(bytes: WatchedBytes, retries: number): TakeResult;
+  /**
+   * Gives a register for these bytes.
+   * @param retries how often to ask again where none is free
+   * @param behind the kernel must look at it after that one
+   */
+  take(bytes: WatchedBytes, retries: number, behind?: HeldRegister): TakeResult;
   /** Takes back a register that is stopped. */
   give(register: HeldRegister): void;
 }
@@ -92,8 +98,10 @@ function cpuRegister(cpu: number, event: Fd, keeps: boolean): CpuRegister {
  * @param most registers on every CPU that may be taken now
  */
 export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () => number): HeldRegisters {
+  /** The first taken first. */
   const idle: HeldRegister[] = [];
   let count = 0;
+  let orders = 0;
 
   function close(register: HeldRegister): void {
     count -= 1;
@@ -116,7 +124,7 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
     }
     opened.move();
     count += 1;
-    const register: HeldRegister = { kind, perCpu, takenNs: monotonicNs() };
+    const register: HeldRegister = { kind, perCpu, takenNs: monotonicNs(), order: orders++ };
     return { ok: true, register, retries };
   }
 
@@ -132,15 +140,27 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
     get count() {
       return count;
     },
-    take(bytes, retries) {
-      const like = idle.findIndex(({ kind }) => kind === bytes.kind);
-      const index = like < 0 && count >= most() ? 0 : like;
-      const [register] = index < 0 ? [] : idle.splice(index, 1);
-      return (register === undefined ? null : retarget(register, bytes)) ?? open(bytes, retries);
+    take(bytes, retries, behind) {
+      const mayBe = ({ order }: HeldRegister): boolean => behind === undefined || order > behind.order;
+      const isFull = count >= most();
+      const found =
+        idle.find((one) => one.kind === bytes.kind && mayBe(one)) ?? (isFull ? idle.find(mayBe) : undefined);
+      if (found !== undefined) {
+        idle.splice(idle.indexOf(found), 1);
+        const result = retarget(found, bytes);
+        if (result !== null) return result;
+      } else if (isFull) {
+        // All were taken before that one: what is opened now is looked at behind it.
+        const first = idle.shift();
+        if (first !== undefined) close(first);
+      }
+      return open(bytes, retries);
     },
     give(register) {
-      if (keeps && monotonicNs() - register.takenNs < HOLD_NS) idle.push(register);
-      else close(register);
+      if (keeps && monotonicNs() - register.takenNs < HOLD_NS) {
+        idle.push(register);
+        idle.sort((a, b) => a.order - b.order);
+      } else close(register);
     },
     [Symbol.dispose]() {
       for (const register of idle.splice(0)) close(register);
