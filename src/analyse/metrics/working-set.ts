@@ -183,7 +183,7 @@ export const workingSet: MetricFamily = {
       name: "working_set_bytes",
       unit: "bytes",
       definition:
-        "Bytes of the class touched within window_ns: two decode calls (two tokens of a prefill), or 100 ms without a token axis (Denning's W). Sampled sources: in the whole span, in blocks of 64 B, 4 KiB, 64 KiB and 2 MiB (grain_bytes).",
+        "Bytes of the class touched within window_ns: two decode calls (two tokens of a prefill), or 100 ms without a token axis (Denning's W). Sampled sources: in the whole span, in blocks of 64 B, 4 KiB, 64 KiB and 2 MiB (grain_bytes). By watches a byte of shared memory counts for each mapping through which it is touched.",
       formula: "mean over moments t of the number of b that are touched in [t, t + window_ns)",
       averaged_over: "time",
     },
