@@ -4,13 +4,7 @@ import { monotonicNs } from "../../../kernel/libc.ts";
 import { linkPerfEvent, WATCHPOINT } from "../../../kernel/watchpoint.ts";
 import { ROLE } from "../../../schema/shared-numbers.ts";
 import type { WatchMode } from "../../../schema/words.ts";
-import {
-  type CpuRegister,
-  type HeldRegister,
-  type HeldRegisters,
-  heldRegisters,
-  pause,
-} from "./registers/held-registers.ts";
+import { type CpuRegister, type HeldRegister, type HeldRegisters, pause } from "./registers/held-registers.ts";
 import { cookieOf, type SharedSlots } from "./slots.ts";
 
 export interface WatchSpec {
@@ -120,15 +114,4 @@ export function armHeld({ programFd, slots, held }: ArmingPlace, spec: WatchSpec
       },
     },
   };
-}
-
-/** Arms one watch in registers of its own, on `cpus`: they are the kernel's again when it is over. */
-export function armWatch(
-  programFd: number,
-  slots: SharedSlots,
-  spec: WatchSpec,
-  cpus: readonly number[],
-  rest_ns: number,
-): ArmResult {
-  return armHeld({ programFd, slots, held: heldRegisters(cpus, false, () => Number.POSITIVE_INFINITY) }, spec, rest_ns);
 }

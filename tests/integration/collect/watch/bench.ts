@@ -72,7 +72,7 @@ export interface Bench extends Disposable {
 }
 
 /** Registers of one watch each, as where none can be held. */
-const newRegisters = (): HeldRegisters => heldRegisters(onlineCpus(), false, () => Number.POSITIVE_INFINITY);
+export const newRegisters = (): HeldRegisters => heldRegisters(onlineCpus(), false, () => Number.POSITIVE_INFINITY);
 
 /**
  * @param reuse maps of another object, by name: fd

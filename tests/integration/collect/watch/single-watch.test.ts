@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { openLifecycle } from "../../../../src/collect/ebpf/lifecycle/lifecycle.ts";
-import { armWatch } from "../../../../src/collect/ebpf/watch/arm.ts";
+import { armHeld } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { listTracers, probeRegisters } from "../../../../src/collect/ebpf/watch/free-registers.ts";
 import { onlineCpus } from "../../../../src/kernel/cpus.ts";
 import { openWatchpoint, WATCHPOINT } from "../../../../src/kernel/watchpoint.ts";
 import type { WatchMode } from "../../../../src/schema/words.ts";
 import { createProcessTree } from "../../../../src/target/process-tree.ts";
 import { registersFree } from "../../../fixtures/registers-free.ts";
-import { type Bench, openBench, type Program, startProgram } from "./bench.ts";
+import { type Bench, newRegisters, openBench, type Program, startProgram } from "./bench.ts";
 
 const CPUS = onlineCpus();
 let bench: Bench;
@@ -164,7 +164,11 @@ describe("registers", () => {
       expect(probeRegisters(CPUS, 4).perCpu.get(cpu)).toBe(3 - i);
     }
     const spec = { slot: 5, generation: 9999, pid: 1, addr: 0x1000n, sizeBytes: 8, mode: "rw" as const };
-    const result = armWatch(-1, bench.slots, { ...spec, trapLimit: 8, refreshCount: 1 }, CPUS, 0);
+    const result = armHeld(
+      { programFd: -1, slots: bench.slots, held: newRegisters() },
+      { ...spec, trapLimit: 8, refreshCount: 1 },
+      0,
+    );
     expect(result).toEqual({ ok: false, errno: 28, retries: 50 });
     held.dispose();
     expect(probeRegisters(CPUS, 4).count).toBe(4);
