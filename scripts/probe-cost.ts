@@ -195,15 +195,9 @@ function ratio(cost: (token: Token) => number, middle: (values: readonly number[
     const arm = (on: boolean): number[] => four.filter((turn) => turn.on === on).map((turn) => turn.cost);
     return { off: arm(false), on: arm(true) };
   });
-  const {
-    slowdown_pct: of,
-    hodges_lehmann_pct,
-    sd_pct,
-    blocks: count,
-    verdict,
-  } = compareArms(blocks, MARGIN_PCT, SEED);
+  const { slowdown_pct, hodges_lehmann_pct, sd_pct, blocks: count, verdict } = compareArms(blocks, MARGIN_PCT, SEED);
   const pct = (value: number): string => value.toFixed(2);
-  return `${pct(of.value)} % [${pct(of.lo)}, ${pct(of.hi)}], Hodges-Lehmann ${pct(hodges_lehmann_pct)} %, sd ${pct(sd_pct)} % in ${count} blocks: ${verdict}`;
+  return `${pct(slowdown_pct.value)} % [${pct(slowdown_pct.lo)}, ${pct(slowdown_pct.hi)}], Hodges-Lehmann ${pct(hodges_lehmann_pct)} %, sd ${pct(sd_pct)} % in ${count} blocks: ${verdict}`;
 }
 const mean = (values: readonly number[]): number => values.reduce((sum, one) => sum + one, 0) / values.length;
 const told = tokens.filter(({ begin_ns }) => begin_ns >= (turns[0]?.begin_ns ?? 0));

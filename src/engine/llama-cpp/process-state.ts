@@ -148,8 +148,9 @@ export function processState(
       const seen = reading.complete ? Math.max(caches, reading.caches) : caches;
       const { cacheLists } = reading;
       const hasLists = reading.complete && cacheLists.length > 1 && toldLists.size < LISTS_LIMIT;
-      const isOther = hasLists && !toldLists.has(JSON.stringify(cacheLists));
-      if (isOther) toldLists.add(JSON.stringify(cacheLists));
+      const lists = hasLists ? JSON.stringify(cacheLists) : "";
+      const isOther = hasLists && !toldLists.has(lists);
+      if (isOther) toldLists.add(lists);
       const isNews = flash !== reading.flashAttention || seen > caches || isOther;
       flash = reading.flashAttention;
       caches = seen;

@@ -180,8 +180,10 @@ interface ContextLayout extends CacheSettings {
 /** Tokens of one context, of which `steps` are in order of their begin. */
 function contextTokens({ steps, ...name }: CacheContext, layout: ContextLayout, counters: TokenCounters): KvTokens {
   const { streamCells, caches, keepsPrefixes, window, batches } = layout;
-  if (caches > 1 && window === null) return { tokens: [], untold: SEVERAL_CACHES };
-  if (caches > 1 && window !== null) return windowTokens({ steps, ...name }, { ...layout, window }, counters);
+  if (caches > 1) {
+    if (window === null) return { tokens: [], untold: SEVERAL_CACHES };
+    return windowTokens({ steps, ...name }, { ...layout, window }, counters);
+  }
   const tellsCells = caches === 1 && steps.some((step) => rowCellsOf(step) !== null && isBatch(step));
   // An engine of which graphs are read that name no cells is one that moves rows where there are holes between them.
   const mayMove = caches === 1 && !tellsCells;
