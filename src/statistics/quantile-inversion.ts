@@ -83,14 +83,28 @@ function candidates(curve: Shares, q: number, carrying: number): number[] {
   return [...out];
 }
 
-/** Variance over the resamples of the shares at the positions. */
-function variances(curve: Shares, places: Uint32Array, resamples: Resamples): Float64Array {
+/**
+ * Variance over the resamples of the shares at the positions, and the shares themselves at some of them: to walk over a curve for
+ * each resample is most of the work of a quantile.
+ * @param kept of `places` those whose shares are kept
+ */
+function spreadsOf(
+  curve: Shares,
+  places: Uint32Array,
+  resamples: Resamples,
+  kept: Uint32Array,
+): { readonly spread: Float64Array; readonly tails: Tails[] } {
   const sum = new Float64Array(places.length);
   const squares = new Float64Array(places.length);
   const out = new Float64Array(places.length);
+  const columns = Array.from(kept, (position) => places.indexOf(position));
+  const replicates = columns.map(() => new Float64Array(resamples.length));
   let used = 0;
-  for (const times of resamples) {
+  for (const [r, times] of resamples.entries()) {
     curve.resampled(times, places, out);
+    replicates.forEach((shares, k) => {
+      shares[r] = out[columns[k] ?? 0] ?? Number.NaN;
+    });
     if (Number.isNaN(out[0] ?? Number.NaN)) continue;
     used += 1;
     for (let k = 0; k < places.length; k++) {
@@ -99,7 +113,10 @@ function variances(curve: Shares, places: Uint32Array, resamples: Resamples): Fl
       squares[k] = (squares[k] ?? 0) + off * off;
     }
   }
-  return squares.map((square, k) => (used > 1 ? (square - (sum[k] ?? 0) ** 2 / used) / (used - 1) : Number.NaN));
+  const spread = squares.map((square, k) =>
+    used > 1 ? (square - (sum[k] ?? 0) ** 2 / used) / (used - 1) : Number.NaN,
+  );
+  return { spread, tails: replicates.map((shares) => tailsOf(shares, resamples)) };
 }
 
 /** Student's quantile by degrees of freedom: every position of every curve asks for one. */
@@ -119,20 +136,10 @@ interface Tails {
   readonly more: number;
 }
 
-/** Tails of the shares up to some positions: half of what the level leaves, less on the side where heavy units may be missing. */
-function tailsAt(curve: Shares, places: Uint32Array, resamples: Resamples): Tails[] {
-  const replicates = Array.from(places, () => new Float64Array(resamples.length));
-  const out = new Float64Array(places.length);
-  resamples.forEach((times, r) => {
-    curve.resampled(times, places, out);
-    replicates.forEach((shares, k) => {
-      shares[r] = out[k] ?? Number.NaN;
-    });
-  });
-  return replicates.map((shares) => {
-    const skewness = excessSkewness(shares, resamples);
-    return { less: normalCdf(-CI_Z - fartherBy(-skewness)), more: normalCdf(-CI_Z - fartherBy(skewness)) };
-  });
+/** Tails of a share that was resampled: half of what the level leaves, less on the side where heavy units may be missing. */
+function tailsOf(shares: Float64Array, resamples: Resamples): Tails {
+  const skewness = excessSkewness(shares, resamples);
+  return { less: normalCdf(-CI_Z - fartherBy(-skewness)), more: normalCdf(-CI_Z - fartherBy(skewness)) };
 }
 
 /**
@@ -159,8 +166,7 @@ function sizeOf(curve: Shares, position: number, variance: number, carrying: num
  * @param carrying how many units that count alike would carry as much
  */
 export function shareIntervals(curve: Shares, places: Uint32Array, resamples: Resamples, carrying: number): Interval[] {
-  const spread = variances(curve, places, resamples);
-  const tails = tailsAt(curve, places, resamples);
+  const { spread, tails } = spreadsOf(curve, places, resamples, places);
   return Array.from(places, (position, k) => {
     const share = curve.shares[position] ?? 0;
     const size = sizeOf(curve, position, spread[k] ?? 0, carrying);
@@ -228,8 +234,12 @@ export function quantileIntervals(
   });
   // And the one before each: what is told just before a value is told by as many as were looked at so long.
   const all = lists.flat().flatMap((position) => [Math.max(0, position - 1), position]);
-  const places = Uint32Array.from(new Set(all)).sort();
-  const spread = variances(curve, places, resamples);
+  const points = qs.map((q) => reaching(curve, q));
+  const middles = Uint32Array.from(points, (point) => Math.max(0, Math.min(point, curve.values.length - 1)));
+  const drawn = Uint32Array.from(new Set(middles)).sort();
+  const places = Uint32Array.from(new Set([...all, ...drawn])).sort();
+  const { spread, tails: drawnTails } = spreadsOf(curve, places, resamples, drawn);
+  const tails = new Map(drawnTails.map((tail, k) => [drawn[k], tail] as const));
   const positions = new Map([...places].map((position, k) => [position, k] as const));
   /** Chance that the share up to a position is below q, as those tell who were looked at up to the value at `until`. */
   const below = (position: number, q: number, until: number): number => {
@@ -248,10 +258,6 @@ export function quantileIntervals(
       return least;
     });
   };
-  const points = qs.map((q) => reaching(curve, q));
-  const middles = Uint32Array.from(points, (point) => Math.max(0, Math.min(point, curve.values.length - 1)));
-  const drawn = Uint32Array.from(new Set(middles)).sort();
-  const tails = new Map(tailsAt(curve, drawn, resamples).map((tail, k) => [drawn[k], tail] as const));
   return qs.map((q, k) => {
     const { less = 0, more = 0 } = tails.get(middles[k]) ?? {};
     const list = lists[k] ?? [];
