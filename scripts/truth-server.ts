@@ -14,7 +14,7 @@ import { openRun } from "../src/api/open-run.ts";
 import { writeModel } from "../src/demo/model/write-model.ts";
 import { readGgufFile } from "../src/engine/gguf/file.ts";
 import { answerOf, summary } from "../src/simulate/coverage.ts";
-import type { Truth } from "../src/simulate/reference.ts";
+import type { Truth } from "../src/simulate/true-quantiles.ts";
 import { fetchLlamaServer } from "../tests/fixtures/llama-server.ts";
 import { accuracyTable } from "../tests/validity/laboratory/accuracy-table.ts";
 import { writeTable } from "../tests/validity/laboratory/program-table.ts";

@@ -6,13 +6,14 @@ import type { MetricFamily } from "../analyse/metrics/metric.ts";
 import { nextUse, stillNeeded } from "../analyse/metrics/next-times.ts";
 import { figuresOf, METRICS } from "../analyse/metrics/registry.ts";
 import { passGapNs } from "../analyse/watched/passes.ts";
-import { collectAround } from "../columnar/collect-after.ts";
+import { collectAfter } from "../columnar/collect-after.ts";
 import type { RegionType } from "../schema/words.ts";
 import { seededRandom } from "../statistics/prng.ts";
 import { withoutNumbers } from "../units.ts";
-import { type Truth, truthOf, truthOfSteps, truthWithin } from "./reference.ts";
+import { truthOf, truthOfSteps, truthWithin } from "./reference.ts";
 import { tryWorld } from "./trial.ts";
-import { type Policy, USUAL_POLICY, type World, type WorldKind } from "./world.ts";
+import type { Truth } from "./true-quantiles.ts";
+import { type Policy, USUAL_POLICY, type World, type WorldKind, type WorldStratum } from "./world.ts";
 
 /** What many runs said of one metric of one class in one world. */
 export interface CoverageRow {
@@ -90,6 +91,16 @@ export function answerOf(row: MetricRow, real: Truth | null): Answer {
   return { row, real, isTrue };
 }
 
+type TruthByMetric = ReadonlyMap<string, Truth | null>;
+
+/** The figures of a group by those families of which a figure has a truth to be held against. */
+function judgedRows(group: Group, families: readonly MetricFamily[], truth: TruthByMetric | undefined): MetricRow[] {
+  return figuresOf(
+    group,
+    families.filter(({ metrics }) => metrics.some(({ name }) => truth?.has(name))),
+  );
+}
+
 /** The figures of watches in one run, with their truth: of the whole run as if no step were known, and of its generation and steps where it has any. */
 function answersOf(
   described: World,
@@ -97,14 +108,14 @@ function answersOf(
   policy: Policy,
   families: readonly MetricFamily[],
 ): Map<string, Answer> {
-  const figures = (group: Group): MetricRow[] => figuresOf(group, families);
   const gapNs = passGapNs(policy.trap_ns);
   const { world, input } = tryWorld(described, seed, policy);
   const classes = [...Map.groupBy(world.strata, ({ region_type }) => region_type)];
   const answers = new Map<string, Answer>();
-  const add = (rows: readonly MetricRow[], truths: ReadonlyMap<RegionType, Map<string, Truth | null>>): void => {
-    for (const row of rows) {
-      const truth = truths.get(row.region_type as RegionType);
+  const add = (groups: readonly Group[], truthOfClass: (strata: readonly WorldStratum[]) => TruthByMetric): void => {
+    const truths = new Map(classes.map(([name, strata]) => [name as string, truthOfClass(strata)]));
+    for (const row of groups.flatMap((group) => judgedRows(group, families, truths.get(group.region_type)))) {
+      const truth = truths.get(row.region_type);
       if (row.source !== "watch" || !truth?.has(row.metric)) continue;
       if (row.metric === "write_once_ratio" && row.grain_bytes !== 8) continue;
       answers.set(
@@ -113,21 +124,19 @@ function answersOf(
       );
     }
   };
-  const whole = groupsOf({ ...input, steps: [] }).flatMap(figures);
   const perByte = families.includes(nextUse) || families.includes(stillNeeded);
-  add(whole, new Map(classes.map(([name, strata]) => [name, truthOf(strata, world.run_ns, gapNs, perByte)])));
+  add(groupsOf({ ...input, steps: [] }), (strata) => truthOf(strata, world.run_ns, gapNs, perByte));
   const spans = spansOf(world.steps, world.run_ns);
   const generation = spans.find(({ phase, step }) => phase === "generation" && step === "all");
   if (generation !== undefined) {
     const knowing = groupsOf(input).filter((group) => group.span.phase === "generation" && group.span.step === "all");
     const piece = [generation.begin_ns[0] ?? 0, generation.end_ns[0] ?? 0] as const;
-    const truths = classes.map(([name, strata]) => [name, truthWithin(strata, piece, gapNs)] as const);
-    add(knowing.flatMap(figures), new Map(truths));
+    add(knowing, (strata) => truthWithin(strata, piece, gapNs));
   }
   const span = spans.find(({ step }) => step === "decode");
   if (span !== undefined) {
     const decoding = groupsOf(input).filter((group) => group.span.step === "decode");
-    add(decoding.flatMap(figures), new Map(classes.map(([name, strata]) => [name, truthOfSteps(strata, span, gapNs)])));
+    add(decoding, (strata) => truthOfSteps(strata, span, gapNs));
   }
   return answers;
 }
@@ -184,6 +193,9 @@ export function summary(world: string, answers: readonly Answer[]): CoverageRow[
 const accessesOf = ({ strata }: World): number =>
   strata.reduce((all, { words }) => words.reduce((sum, { time_ns }) => sum + time_ns.length, all), 0);
 
+/** Accesses of worlds that are used no longer: some 50 MB of arrays, which lie outside of the heap. */
+const ACCESSES = 4e6;
+
 /** What holds less often falls short, unless it does by the chance of some dozen runs: more tell. */
 const LEAST_HELD = 0.9;
 const LEAST_RIGHT = 0.97;
@@ -210,10 +222,11 @@ export function coverageOf(
 ): CoverageRow[] {
   const all = new Map<string, Answer[]>();
   const rows = (): CoverageRow[] => [...all.values()].flatMap((answers) => summary(kind.name, answers));
+  const simulated = collectAfter(ACCESSES);
   for (let seed = first; seed < first + most; seed++) {
     if (seed === first + seeds && !rows().some(isDoubtful)) break;
     const world = kind.make(seededRandom(seed, WORLD_STREAM));
-    collectAround(accessesOf(world));
+    simulated(accessesOf(world));
     for (const [key, answer] of answersOf(world, seed, policy, families)) {
       const list = all.get(key);
       if (list) list.push(answer);

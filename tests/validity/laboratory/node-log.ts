@@ -5,7 +5,8 @@ import { type Span, spansOf } from "../../../src/analyse/input/span.ts";
 import { reuseBands } from "../../../src/collect/ebpf/watch/frame/reuse-bands.ts";
 import { OP } from "../../../src/schema/operation.ts";
 import type { RegionType } from "../../../src/schema/words.ts";
-import { type Truth, truthOf, truthOfSteps } from "../../../src/simulate/reference.ts";
+import { truthOf, truthOfSteps } from "../../../src/simulate/reference.ts";
+import type { Truth } from "../../../src/simulate/true-quantiles.ts";
 import type { WordTrace, World, WorldStratum } from "../../../src/simulate/world.ts";
 
 /** As in the program. */

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Answer } from "../../../src/simulate/coverage.ts";
-import type { Truth } from "../../../src/simulate/reference.ts";
+import type { Truth } from "../../../src/simulate/true-quantiles.ts";
 
 export interface ProgramRow extends Answer {
   readonly program: string;

@@ -1,6 +1,6 @@
 /** The formulas of docs/metrics.md as code: each watched figure from a complete trace, as plainly as it is defined, however slow. */
 import { OP } from "../../../src/schema/operation.ts";
-import type { Truth } from "../../../src/simulate/reference.ts";
+import type { Truth } from "../../../src/simulate/true-quantiles.ts";
 
 /** Accesses of one word in order of time: ns since the start, and values of OP. */
 export interface Word {

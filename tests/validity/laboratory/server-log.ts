@@ -1,6 +1,6 @@
 /** What llama-server says in its log of its slots, replayed: which rows of the cache each batch writes and needs, apart from what the tracer sees. */
 import type { RowOf } from "../../../src/schema/row.ts";
-import { quantileOf, type Truth } from "../../../src/simulate/reference.ts";
+import { quantileOf, type Truth } from "../../../src/simulate/true-quantiles.ts";
 import { firstIndex } from "../../../src/statistics/first-index.ts";
 
 /** A row of the cache: what one token has in all layers. */

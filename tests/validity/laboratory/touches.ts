@@ -1,5 +1,5 @@
 /** What is true of a program of which valgrind wrote every access: figures of passes by step, not by time. */
-import type { Truth } from "../../../src/simulate/reference.ts";
+import type { Truth } from "../../../src/simulate/true-quantiles.ts";
 
 /** Sums over the steps of a phase of words of 8 bytes that were touched; a program for each in tests/fixtures/programs. */
 export interface Touches {

@@ -2,7 +2,7 @@
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { mappingStays } from "../../../../src/label/capture/mapping-stays.ts";
 import { regionMap } from "../../../../src/label/regions/region-map.ts";
-import { quantileOf, type Truth } from "../../../../src/simulate/reference.ts";
+import { quantileOf, type Truth } from "../../../../src/simulate/true-quantiles.ts";
 import { normalDraw } from "../../../../src/statistics/normal.ts";
 import { type Random, seededRandom } from "../../../../src/statistics/prng.ts";
 import { mmap, munmap } from "../../../fixtures/mapping-rows.ts";

@@ -4,7 +4,7 @@ import { GRAINS, PAGE_GRAINS } from "../../../../src/analyse/input/input.ts";
 import { sumAccesses } from "../../../../src/analyse/input/load-access-sums.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { OP } from "../../../../src/schema/operation.ts";
-import type { Truth } from "../../../../src/simulate/reference.ts";
+import type { Truth } from "../../../../src/simulate/true-quantiles.ts";
 import { type Random, seededRandom } from "../../../../src/statistics/prng.ts";
 import { regionsOf } from "../../../fixtures/regions.ts";
 import { groupsOf } from "../../../fixtures/sampled-rows.ts";

@@ -3,7 +3,7 @@ import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
 import { isPrefill, type StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { detailOf } from "../../../../src/schema/step-detail.ts";
-import { quantileOf, type Truth } from "../../../../src/simulate/reference.ts";
+import { quantileOf, type Truth } from "../../../../src/simulate/true-quantiles.ts";
 import { input } from "../../../unit/analyse/sample-input.ts";
 import { type SlotServer, serverSteps } from "../../analyse/slot-server.ts";
 import type { SourceRun, SourceWorld } from "./source-world.ts";

@@ -1,6 +1,6 @@
 /** A world for sources other than watches: one run gives the figures of the product and what is true. */
 import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
-import type { Truth } from "../../../../src/simulate/reference.ts";
+import type { Truth } from "../../../../src/simulate/true-quantiles.ts";
 
 export interface SourceRun {
   readonly rows: readonly MetricRow[];

@@ -2,7 +2,7 @@
 import { GRAINS, PAGE_GRAINS } from "../../../../src/analyse/input/input.ts";
 import { type Span, spansOf } from "../../../../src/analyse/input/span.ts";
 import { OP } from "../../../../src/schema/operation.ts";
-import type { Truth } from "../../../../src/simulate/reference.ts";
+import type { Truth } from "../../../../src/simulate/true-quantiles.ts";
 import { nameOf } from "../sources/source-world.ts";
 import { type AccessTrace, firstFrom, regionOf, type TracedRegion } from "./access-trace.ts";
 import { stepsOf } from "./traced-run.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
 import type { AccessKind } from "../../../../src/analyse/sampled/shadow.ts";
 import { passGapNs } from "../../../../src/analyse/watched/passes.ts";
-import type { Truth } from "../../../../src/simulate/reference.ts";
+import type { Truth } from "../../../../src/simulate/true-quantiles.ts";
 import type { SourceWorld } from "../sources/source-world.ts";
 import { type AccessTrace, loadTrace } from "./access-trace.ts";
 import { exactFigures } from "./exact-figures.ts";
