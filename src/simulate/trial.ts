@@ -6,6 +6,7 @@ import { type WatchSummary, watchOver } from "../collect/ebpf/watch/watch.ts";
 import type { Batch } from "../columnar/batch.ts";
 import { unevenRest } from "../record/poll-pace.ts";
 import { seededRandom } from "../statistics/prng.ts";
+import { rowsAheadIn } from "./cache-heads.ts";
 import { addrOf, PID, REGISTERS, simulatedMachine } from "./machine.ts";
 import { lifeOf, regionsOf, samplesOf } from "./samples.ts";
 import { heldUp, standingStill } from "./standstill.ts";
@@ -56,7 +57,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     regions: regionsNow,
     knownUntilNs: (time) => time - BigInt(Math.round(lag)),
     tokenPeriodNs: () => world.token_period_ns,
-    rowsAhead: () => [],
+    rowsAhead: () => rowsAheadIn(world, regions, now - lag),
     budgetPct: policy.budget_pct,
     byTurns: policy.by_turns ?? false,
     registers: REGISTERS,

@@ -12,6 +12,16 @@ export interface WordTrace {
   readonly freed_ns?: number;
 }
 
+/** How a KV cache lies in rows, of which each token of the steps writes the next one. */
+export interface CacheRows {
+  /** Words of a row; rows lie one after the other. */
+  readonly words: number;
+  /** The row that the first token of the first step writes: those before were there. */
+  readonly first: number;
+  /** Sequences whose tokens share the cache: of several no single row is the next. */
+  readonly sequences: number;
+}
+
 export interface WorldStratum {
   readonly stratum: string;
   readonly region_type: RegionType;
@@ -24,6 +34,8 @@ export interface WorldStratum {
   readonly life_ns?: readonly [born: number, freed: number];
   /** How often all of the words stand in its memory, one series after the other; once where it is absent. */
   readonly repeats?: number;
+  /** Of a KV cache that the engine fills row by row: its strata are named as `stratumOf` names them, and have no repeats. */
+  readonly rows?: CacheRows;
 }
 
 /** What the tracer may spend, and what it pays for: as `--budget` says and as a start calibrates. */

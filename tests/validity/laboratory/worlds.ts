@@ -12,6 +12,7 @@ import { LIVING_WORLDS } from "./living-worlds.ts";
 import { LOSSY_WORLDS } from "./lossy-worlds.ts";
 import { PRACTISED_WORLDS } from "./practised/practised-worlds.ts";
 import { RARE_WORLDS } from "./rare-worlds.ts";
+import { ROW_CACHES } from "./row-caches.ts";
 import { SERVED_WORLDS } from "./served/served-worlds.ts";
 import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
 import { STEP_WORLDS } from "./step-worlds.ts";
@@ -295,6 +296,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...LOSSY_WORLDS,
   ...DRAWN_WORLDS,
   ...FEW_BUSY_WORLDS,
+  ...ROW_CACHES,
 ];
 
 /** Worlds in which words, or the times of one word, are unlike each other, so that a byte that is used often counts for more in what is averaged over passes. */

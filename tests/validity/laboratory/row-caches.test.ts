@@ -1,0 +1,53 @@
+import { expect, test } from "bun:test";
+import { METRICS } from "../../../src/analyse/metrics/registry.ts";
+import { OP } from "../../../src/schema/operation.ts";
+import { type CoverageRow, coverageOf } from "../../../src/simulate/coverage.ts";
+import { tryWorld } from "../../../src/simulate/trial.ts";
+import type { WorldKind } from "../../../src/simulate/world.ts";
+import { seededRandom } from "../../../src/statistics/prng.ts";
+import { ROW_CACHES } from "./row-caches.ts";
+
+const SEEDS = 8;
+/** Of 8 intervals of 95 % more miss with a chance of 0.6 %. */
+const MOST_MISSED = 2;
+/** Of all answers of a world together. */
+const LEAST_OF_ALL = 0.95;
+const FIGURES = [
+  ...["read_bytes_per_s", "write_bytes_per_s", "reads_per_byte_per_token", "writes_per_byte_per_token"],
+  ...["iai_p50_ns", "iai_p90_ns", "write_once_ratio", "working_set_bytes"],
+];
+
+/** The watches of a run on rows that were ahead of the head when they were drawn. */
+const aheadIn = (kind: WorldKind | undefined) => {
+  if (kind === undefined) throw new Error("no such world");
+  return tryWorld(kind.make(seededRandom(1)), 1).input.watches.filter(({ design }) => design === "ahead");
+};
+
+test.each(ROW_CACHES)(
+  "what is told of $name is true",
+  (kind) => {
+    const families = METRICS.filter(({ metrics }) => metrics.some(({ name }) => FIGURES.includes(name)));
+    const rows = coverageOf(kind, { seeds: SEEDS, families }).filter(({ metric }) => FIGURES.includes(metric));
+    const wrong = rows.filter(({ ok, held, bound, right }) => held + right < ok + bound - MOST_MISSED);
+    expect(wrong.map((row) => `${row.region_type} ${row.metric} ${row.phase} ${row.step}`)).toEqual([]);
+    const sum = (count: (row: CoverageRow) => number): number => rows.reduce((total, row) => total + count(row), 0);
+    expect(sum(({ held, right }) => held + right) / sum(({ ok, bound }) => ok + bound)).toBeGreaterThan(LEAST_OF_ALL);
+    // A row without an answer would be true for nothing.
+    const ofCache = rows.filter(({ region_type }) => region_type === "kv_cache");
+    expect(ofCache.filter(({ ok, bound }) => ok + bound >= SEEDS / 2).length).toBeGreaterThan(ofCache.length / 2);
+  },
+  120_000,
+);
+
+test("rows are watched ahead of their first write, which is what the watches see first", () => {
+  const ahead = aheadIn(ROW_CACHES[0]);
+  expect(ahead.length).toBeGreaterThanOrEqual(20);
+  expect(new Set(ahead.map(({ stratum }) => stratum))).toEqual(new Set(["kv_cache/k", "kv_cache/v"]));
+  const first = ahead.flatMap(({ hit_op }) => hit_op[0] ?? []);
+  expect(first.length).toBeGreaterThanOrEqual(20);
+  expect(first.filter((op) => op !== OP.store)).toEqual([]);
+});
+
+test("of a cache of two sequences no row is the next, so that none is watched ahead", () => {
+  expect(aheadIn(ROW_CACHES[1])).toEqual([]);
+});

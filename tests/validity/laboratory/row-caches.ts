@@ -1,0 +1,94 @@
+/** Caches that an engine fills row by row, a row with each token, of which the watches draw rows before they are written. */
+import type { StepSample } from "../../../src/analyse/input/input.ts";
+import { OP } from "../../../src/schema/operation.ts";
+import type { World, WorldKind, WorldStratum } from "../../../src/simulate/world.ts";
+import type { Random } from "../../../src/statistics/prng.ts";
+import { between, part, world } from "./served/parts.ts";
+import { type Hit, loads, MS, RUN_NS, trace, words } from "./shapes.ts";
+
+/** Rows of the prompt, which were there before the run, and those behind the last one that is written. */
+const PROMPT = 100;
+const UNUSED = 100;
+const WORDS_PER_ROW = 2;
+const STEP_MS = 40;
+
+/** Steps of 30 to 50 ms, of as many tokens as `tokensOf` says. */
+function stepsOf(random: Random, run = RUN_NS, tokensOf: (begin_ns: number) => number = () => 1): StepSample[] {
+  const steps: StepSample[] = [];
+  for (let now = 0; ; ) {
+    const end_ns = now + between(random, 0.75 * STEP_MS, 1.25 * STEP_MS) * MS;
+    if (end_ns > run) return steps;
+    steps.push({ step: "decode", begin_ns: now, end_ns, n_tokens: tokensOf(now) });
+    now = end_ns + between(random, 0.2, 2) * MS;
+  }
+}
+
+interface Cache {
+  readonly steps: readonly StepSample[];
+  /** True where a step reads a row that was there before it; `head` is the row of its first token. */
+  readonly isRead: (row: number, step: number, head: number) => boolean;
+  readonly sequences?: number;
+  /** Rows that each step writes, of which those of its tokens stay; one where absent. */
+  readonly written?: number;
+  readonly run?: number;
+}
+
+/** K and V of one layer, and the weights beside them, each read once in a step; rows are written before they are read, V after K. */
+function cached(random: Random, { steps, isRead, sequences = 1, written = 1, run = RUN_NS }: Cache): World {
+  const heads = [PROMPT];
+  for (const { n_tokens } of steps) heads.push((heads.at(-1) ?? 0) + n_tokens);
+  const room = (heads.at(-1) ?? 0) + written + UNUSED;
+  const rows = { words: WORDS_PER_ROW, first: PROMPT, sequences };
+  const strata = ["k", "v"].map((name, i): WorldStratum => {
+    const usesOf = (row: number): Hit[] =>
+      steps.flatMap(({ begin_ns, end_ns }, k): Hit[] => {
+        const head = heads[k] ?? 0;
+        if (row >= head + written) return [];
+        const inStep = (share: number): number => begin_ns + share * (end_ns - begin_ns);
+        const isNew = row >= head;
+        const read: Hit[] =
+          isNew || isRead(row, k, head) ? [[inStep(0.4 + 0.3 * i + (0.25 * row) / room), OP.load]] : [];
+        return isNew ? [[inStep(0.2 + 0.1 * i), OP.store], ...read] : read;
+      });
+    const list = Array.from({ length: room }, (_, row) => trace(usesOf(row), run));
+    return part(
+      "kv_cache",
+      name,
+      list.flatMap((one) => Array<typeof one>(WORDS_PER_ROW).fill(one)),
+      { rows },
+    );
+  });
+  const weights = words(() => {
+    const place = random();
+    return loads(
+      steps.map(({ begin_ns, end_ns }) => begin_ns + place * (end_ns - begin_ns)),
+      run,
+    );
+  });
+  const all = [...strata, part("weight", "f16", weights)];
+  return world(run, all, { steps, token_period_ns: STEP_MS * MS, is_named: true });
+}
+
+const inFull: WorldKind = {
+  name: "a cache that each step of 30 to 50 ms gives a row and reads in full",
+  make: (random) => cached(random, { steps: stepsOf(random), isRead: () => true }),
+};
+
+const byTwo: WorldKind = {
+  name: "a cache of two sequences by turns, each of which reads its own rows",
+  make: (random) => cached(random, { steps: stepsOf(random), isRead: (row, k) => (row + k) % 2 === 0, sequences: 2 }),
+};
+
+/** Rows at the begin that each step reads, and those before its own. */
+const SINKS = 4;
+const NEAR = 32;
+
+const unevenly: WorldKind = {
+  name: "a cache of which each step reads the first 4 rows, the last 32 and one of 20 others",
+  make: (random) => {
+    const isRead: Cache["isRead"] = (row, _, head) => row < SINKS || row >= head - NEAR || random() < 1 / 20;
+    return cached(random, { steps: stepsOf(random), isRead });
+  },
+};
+
+export const ROW_CACHES: readonly WorldKind[] = [inFull, byTwo, unevenly];
