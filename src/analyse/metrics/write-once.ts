@@ -40,8 +40,9 @@ function lifeShare({ regions: { all, rows }, span }: Group): number {
 }
 
 /**
- * The ratio from blocks whose whole history was seen. Else its upper bound: of blocks drawn before their first write, or
- * of all blocks drawn, the share seen rewritten is the least that was rewritten. A block seen written once may have been
+ * The ratio from blocks whose whole history was seen. Else its upper bound: of all blocks drawn uniformly the share seen
+ * rewritten is the least that was rewritten. Those of which a write was seen tell less: what is written often has more
+ * of them, and rows ahead of a slow head are drawn more often than others. A block seen written once may have been
  * written before or after, so nothing bounds the ratio from below.
  */
 function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
@@ -71,9 +72,7 @@ function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
   }
   // A draw is a block at a moment: of the blocks of all lives as many are rewritten at least as of those that are there at a time.
   const there = lifeShare(group);
-  const ahead = rewrittenBound(written.filter((block) => block.fromStart));
-  const all = rewrittenBound(blocks);
-  const seen = ahead !== null && all !== null ? Math.min(ahead, all) : (ahead ?? all);
+  const seen = rewrittenBound(blocks.filter((block) => !block.isAhead));
   const hi = seen === null ? null : 1 - (1 - seen) * there;
   return {
     ...base,
@@ -137,7 +136,7 @@ export const writeOnce: MetricFamily = {
     "Of other bytes, such as those that were repacked into a buffer, no more were written again than the upper end of the watches' rate of writes over the span: a bound.",
     "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design.",
     "Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache.",
-    "Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice.",
+    "Otherwise an upper bound: one less the lower end of the share of uniformly drawn blocks that were seen written twice.",
     "Samples of stores, at 4 KiB, 64 KiB and 2 MiB: a run of samples closer than the pass gap is one epoch; two runs are two where the pause between them is too long for stores that go on as they do in either run (chance 1e-4).",
     "How many epochs have no sample follows from how many samples the others have.",
     "The interval takes in the sampling of blocks and the missed epochs, and holds for epochs as large as those seen: a few stores that no sample ever meets stay unknown.",

@@ -12,8 +12,8 @@ export interface Block {
   readonly whole: boolean;
   /** Bytes that it stands for. */
   readonly weight: number;
-  /** Drawn as a block that was not yet written: its first write is seen. */
-  readonly fromStart: boolean;
+  /** Drawn ahead of the token axis: the more often, the longer its rows are the next ones. */
+  readonly isAhead: boolean;
 }
 
 /** This share of the span may be missing at either end of a whole history. */
@@ -51,7 +51,7 @@ export function wordBlocks(set: WatchSet, span: Span, clears: Float64Array): Blo
         epochs: writes.filter((time) => time >= begin && time < end).length,
         whole: fromStart && (life < inside.length || seenToEnd(exposure, span)),
         weight,
-        fromStart,
+        isAhead: exposure.watch.design === "ahead",
       };
     });
   });
@@ -93,6 +93,6 @@ export function lineBlocks(group: Group): Block[] {
     times.forEach((time, k) => {
       if (k === 0 || time - (times[k - 1] ?? 0) >= group.gap_ns) epochs += 1;
     });
-    return { epochs, whole: whole && fromStart && bytes >= 64, weight, fromStart };
+    return { epochs, whole: whole && fromStart && bytes >= 64, weight, isAhead: false };
   });
 }

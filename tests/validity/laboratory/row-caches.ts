@@ -4,7 +4,7 @@ import { OP } from "../../../src/schema/operation.ts";
 import type { World, WorldKind, WorldStratum } from "../../../src/simulate/world.ts";
 import type { Random } from "../../../src/statistics/prng.ts";
 import { between, part, world } from "./served/parts.ts";
-import { type Hit, loads, MS, RUN_NS, trace, words } from "./shapes.ts";
+import { type Hit, loads, MS, RUN_NS, SECOND, trace, words } from "./shapes.ts";
 
 /** Rows of the prompt, which were there before the run, and those behind the last one that is written. */
 const PROMPT = 100;
@@ -92,3 +92,18 @@ const unevenly: WorldKind = {
 };
 
 export const ROW_CACHES: readonly WorldKind[] = [inFull, byTwo, unevenly];
+
+const GUESSED = 4;
+const TURN_NS = 4 * SECOND;
+const LONG_NS = 60 * SECOND;
+
+/** Where guesses are good, a step moves on by four rows and none is written twice; else by one, and three of its rows are written again. */
+export const GUESSED_ROWS: WorldKind = {
+  name: "a cache to which each step writes 4 rows, of which all stay for 4 s and the first one for another 4 s by turns, 60 s",
+  make: (random) => {
+    const from = TURN_NS * random();
+    const isGood = (now: number): boolean => Math.floor((now + from) / TURN_NS) % 2 === 0;
+    const steps = stepsOf(random, LONG_NS, (now) => (isGood(now) ? GUESSED : 1));
+    return cached(random, { steps, isRead: (row, _, head) => row >= head - NEAR, written: GUESSED, run: LONG_NS });
+  },
+};

@@ -264,3 +264,21 @@ test("where a burst ends every watch of some words at once, the rate is a lower 
 });
 
 /** The cache of the rows below: 1 KiB for each of 180 tokens. */
+
+describe("words of which two in five are rewritten all the time, and the others are written once in a long run", () => {
+  const RUN_NS = 100_000 * MS;
+  /** Each watch sees a tenth of a second: of the words that are rewritten two writes, of the others mostly none. */
+  const watches = Array.from({ length: 3000 }, (_, i) => {
+    const begin_ns = (i * RUN_NS) / 9000;
+    const again = [begin_ns + 10 * MS, begin_ns + 60 * MS].map((time) => [time, "store"] as const);
+    return watch(i % 5 < 2 ? again : [], { watch_id: i, begin_ns, end_ns: begin_ns + 100 * MS });
+  });
+
+  test("are not all rewritten because those are that are written while they are watched from the begin on", () => {
+    const row = computeMetrics(input({ window_ns: RUN_NS, watches })).find(
+      ({ metric, grain_bytes }) => metric === "write_once_ratio" && grain_bytes === 8,
+    );
+    expect([row?.status, row?.lo]).toEqual(["bound", 0]);
+    expect(row?.hi ?? 0).toBeWithin(0.6, 0.64);
+  });
+});
