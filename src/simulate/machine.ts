@@ -16,16 +16,29 @@ export const addrOf = (place: number, word: number): bigint => BigInt(place + 1)
 /** The place of an address of the world, as `WorldStratum` has it. */
 export const placeOf = (addr: bigint): number => Number(addr / STRATUM_BYTES) - 1;
 
-/** The strata that lie at a place, in the order of the world. */
-export const strataAt = (strata: World["strata"], place: number): WorldStratum[] =>
-  strata.filter((stratum, i) => (stratum.place ?? i) === place);
+/** The strata that lie at each place, in the order of the world. */
+export function strataByPlace(strata: World["strata"]): (place: number) => readonly WorldStratum[] {
+  const places = Map.groupBy(strata.entries(), ([i, { place }]) => place ?? i);
+  const lists = new Map([...places].map(([place, list]) => [place, list.map(([, stratum]) => stratum)] as const));
+  return (place) => lists.get(place) ?? [];
+}
 
 /** All that happens at one address: to one memory after the other. */
 function traceOf(parts: readonly WordTrace[]): WordTrace | undefined {
   if (parts.length < 2) return parts[0];
-  const hits = parts.flatMap(({ time_ns, op }) => Array.from(time_ns, (time, i) => [time, op[i] ?? 0] as const));
-  hits.sort(([a], [b]) => a - b);
-  return { time_ns: Float64Array.from(hits, ([time]) => time), op: Uint8Array.from(hits, ([, op]) => op) };
+  const count = parts.reduce((sum, { time_ns }) => sum + time_ns.length, 0);
+  const time_ns = new Float64Array(count);
+  const op = new Uint8Array(count);
+  let filled = 0;
+  for (const part of parts) {
+    time_ns.set(part.time_ns, filled);
+    op.set(part.op, filled);
+    filled += part.time_ns.length;
+  }
+  // Lives at one place mostly follow each other in the order of the world.
+  if (time_ns.every((time, i) => i === 0 || (time_ns[i - 1] ?? 0) <= time)) return { time_ns, op };
+  const order = Uint32Array.from(time_ns.keys()).sort((a, b) => (time_ns[a] ?? 0) - (time_ns[b] ?? 0));
+  return { time_ns: Float64Array.from(order, (i) => time_ns[i] ?? 0), op: Uint8Array.from(order, (i) => op[i] ?? 0) };
 }
 
 /** Debug registers of an x86-64 CPU. */
@@ -69,6 +82,7 @@ export function simulatedMachine(
   let rows = 0;
   let dropped = 0;
   let held = 0;
+  const strataAt = strataByPlace(world.strata);
   const traces = new Map<bigint, WordTrace>();
   const armed = new Map<number, Armed>();
   /** Traps of watches that were taken out since the last reading. */
@@ -76,7 +90,7 @@ export function simulatedMachine(
 
   function traceAt(addr: bigint): WordTrace {
     const word = Number((addr % STRATUM_BYTES) / 8n);
-    const parts = strataAt(world.strata, placeOf(addr)).flatMap(({ words }) => words[word % words.length] ?? []);
+    const parts = strataAt(placeOf(addr)).flatMap(({ words }) => words[word % words.length] ?? []);
     const trace = traces.get(addr) ?? traceOf(parts);
     if (trace === undefined) throw new Error(`no word at ${addr}`);
     if (parts.length > 1) traces.set(addr, trace);

@@ -6,7 +6,7 @@ import { everyRow } from "../columnar/keys/number-order.ts";
 import { CENSORED, inOrder, placeList } from "../label/regions/places.ts";
 import type { Regions } from "../label/regions/region-map.ts";
 import { OP } from "../schema/operation.ts";
-import { placeOf, strataAt } from "./machine.ts";
+import { placeOf, strataByPlace } from "./machine.ts";
 import type { World, WorldStratum } from "./world.ts";
 
 type Cell = string | number | bigint | undefined;
@@ -41,11 +41,12 @@ export const lifeOf = (stratum: WorldStratum | undefined): readonly [born: numbe
  */
 export function samplesOf(batches: readonly Batch[], originNs: bigint, strata: World["strata"] = []): WatchSample[] {
   const since = (ns: Cell): number => Number(BigInt(ns as bigint) - originNs);
+  const strataAt = strataByPlace(strata);
   const hits = Map.groupBy(rowsOf(batches, "access"), (row) => row.watch_id);
   return rowsOf(batches, "watch").map((row): WatchSample => {
     const mine = hits.get(row.watch_id) ?? [];
     const begin_ns = since(row.timestamp_ns);
-    const turns = strataAt(strata, placeOf(BigInt(row.addr as bigint)));
+    const turns = strataAt(placeOf(BigInt(row.addr as bigint)));
     const there = turns.find((stratum) => {
       const [born, freed] = lifeOf(stratum);
       return born <= begin_ns && begin_ns < freed;

@@ -7,8 +7,9 @@ import type { Batch } from "../columnar/batch.ts";
 import { unevenRest } from "../record/poll-pace.ts";
 import { seededRandom } from "../statistics/prng.ts";
 import { rowsAheadIn } from "./cache-heads.ts";
+import { comingsAndGoings, regionsOver } from "./comings.ts";
 import { addrOf, PID, REGISTERS, simulatedMachine } from "./machine.ts";
-import { lifeOf, regionsOf, samplesOf } from "./samples.ts";
+import { regionsOf, samplesOf } from "./samples.ts";
 import { heldUp, standingStill } from "./standstill.ts";
 import { simulatedTimer } from "./timer.ts";
 import { type Policy, USUAL_POLICY, type World } from "./world.ts";
@@ -42,22 +43,15 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
   );
   const lag = world.map_lag_ns ?? 0;
   let now = 0;
-  let there: readonly DrawRegion[] = [];
-  /** One list as long as nothing comes or goes, as the draws are told. */
-  const regionsNow = (): readonly DrawRegion[] => {
-    const list = regions.filter((_, i) => {
-      const [born, freed] = lifeOf(world.strata[i]);
-      return born <= now - lag && now - lag < freed;
-    });
-    if (list.length !== there.length || list.some((region, i) => region !== there[i])) there = list;
-    return there;
-  };
+  const hasRows = world.strata.some(({ rows }) => rows !== undefined);
+  const comings = comingsAndGoings(world);
+  const regionsNow = regionsOver(regions, comings, () => now - lag);
   const timer = simulatedTimer(world, seededRandom(seed, TIMER_STREAM));
   using source = watchOver(machine, {
     regions: regionsNow,
     knownUntilNs: (time) => time - BigInt(Math.round(lag)),
     tokenPeriodNs: () => world.token_period_ns,
-    rowsAhead: () => rowsAheadIn(world, regions, now - lag),
+    rowsAhead: () => (hasRows ? rowsAheadIn(world, regions, now - lag) : []),
     budgetPct: policy.budget_pct,
     byTurns: policy.by_turns ?? false,
     registers: REGISTERS,
@@ -73,11 +67,10 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     if (isStopped(now)) continue;
     timer.goOn(now, machine.held() > 0);
     machine.setNow(now);
-    regions.forEach(({ addr, size_bytes }, i) => {
-      const [, freed] = lifeOf(world.strata[i]);
-      if (freed + lag > before && freed + lag <= now)
-        source.onUnmap(PID, addr, BigInt(size_bytes), BigInt(Math.round(freed)));
-    });
+    for (const i of comings.freedWithin(before - lag, now - lag)) {
+      const { addr = 0n, size_bytes = 0 } = regions[i] ?? {};
+      source.onUnmap(PID, addr, BigInt(size_bytes), BigInt(Math.round(comings.freed_ns[i] ?? 0)));
+    }
     before = now;
     source.poll(BigInt(Math.round(now)));
     batches.push(...source.batches());
