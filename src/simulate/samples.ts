@@ -79,6 +79,7 @@ export function regionsOf(drawn: readonly DrawRegion[], { strata, is_named }: Wo
   const facts = drawn.map(({ pid, addr, size_bytes, region_type, stratum }, i): Regions["facts"][number] => {
     const begin = Number(addr);
     const [born, freed] = lifeOf(strata[i]);
+    const isSealed = strata[i]?.is_sealed ?? false;
     list.add(
       pid,
       begin,
@@ -100,8 +101,8 @@ export function regionsOf(drawn: readonly DrawRegion[], { strata, is_named }: Wo
       name: stratum,
       layer: null,
       candidates: [],
-      is_read_only: false,
-      is_unwritable: false,
+      is_read_only: isSealed,
+      is_unwritable: isSealed,
       is_shared: false,
       is_twin: false,
     };

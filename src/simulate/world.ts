@@ -34,6 +34,8 @@ export interface WorldStratum {
   readonly life_ns?: readonly [born: number, freed: number];
   /** How often all of the words stand in its memory, one series after the other; once where it is absent. */
   readonly repeats?: number;
+  /** True where its memory is a file that was mapped in the run, and never with the right to write. */
+  readonly is_sealed?: boolean;
   /** Of a KV cache that the engine fills row by row: its strata are named as `stratumOf` names them, and have no repeats. */
   readonly rows?: CacheRows;
 }
