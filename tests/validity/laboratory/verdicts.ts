@@ -1,5 +1,6 @@
 /** What memory suits by the definitions of docs/metrics.md, from every access of a world. */
-import { type Truth, truthOf } from "../../../src/simulate/reference.ts";
+import { truthOf } from "../../../src/simulate/reference.ts";
+import type { Truth } from "../../../src/simulate/true-quantiles.ts";
 import type { World, WorldStratum } from "../../../src/simulate/world.ts";
 import { SECOND } from "./shapes.ts";
 
