@@ -1,11 +1,17 @@
 /** Worlds of the sources that are no watches, and how often their intervals hold the truth. */
 import { type Answer, answerOf, type CoverageRow, type Runs, summary } from "../../../../src/simulate/coverage.ts";
+import { WEIGHTS_WRITTEN } from "./loaded-weights.ts";
 import { MAPPED_REGIONS } from "./mapped-regions.ts";
 import { SAMPLED_PROGRAMS } from "./sampled-programs.ts";
 import { SLOT_SERVERS } from "./slot-servers.ts";
 import { nameOf, type SourceWorld } from "./source-world.ts";
 
-export const SOURCE_WORLDS: readonly SourceWorld[] = [...SLOT_SERVERS, ...MAPPED_REGIONS, ...SAMPLED_PROGRAMS];
+export const SOURCE_WORLDS: readonly SourceWorld[] = [
+  ...SLOT_SERVERS,
+  ...MAPPED_REGIONS,
+  ...WEIGHTS_WRITTEN,
+  ...SAMPLED_PROGRAMS,
+];
 
 /** Runs a world with so many seeds from `first` on. The name of a figure says of which step it is, and its row is of no other. */
 export async function sourceCoverage(world: SourceWorld, { seeds, first = 1 }: Runs): Promise<CoverageRow[]> {
