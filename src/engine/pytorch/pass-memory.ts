@@ -1,6 +1,7 @@
 /**
  * What forward passes allocate and give back while they compute. Each call of torch's allocator that is probed costs its caller a
- * microsecond, and a pass makes hundreds of them: a few passes of every eight seconds are looked at.
+ * microsecond, and a pass makes hundreds of them: a few passes are looked at, eight seconds later some more, and ever more seldom while
+ * they allocate as they did before.
  */
 import { binOf } from "../../statistics/doubling-bins.ts";
 
@@ -54,12 +55,20 @@ interface Look {
   blocks: number;
   /** Those that began in it. */
   readonly passes: Map<number, Pass>;
+  /** How many of them have ended. */
+  ended: number;
   readonly living: Map<bigint, Block>;
 }
 
-const [PERIOD_NS, SETTLED_NS] = [8_000_000_000, 1_000_000_000];
+const SETTLED_NS = 1_000_000_000;
+/** From the begin of a look to that of the next: at first, and at most. */
+const [SOON_NS, SELDOM_NS] = [8_000_000_000, 64_000_000_000];
+/** Passes allocate as those of the look before where the medians of their allocations differ by no more than such a part. */
+const ALIKE = 1 / 8;
 /** A look lasts so long at least and at most, and as many passes between. */
 const [LEAST_NS, MOST_NS, PASSES] = [100_000_000, 2_000_000_000, 4];
+/** It ends before, where so many were seen from begin to end. */
+const ENOUGH_PASSES = 8;
 /** Of one look: a program that allocates more is let alone until the next. */
 const MOST_BLOCKS = 65_536;
 /** Passes that have to be seen before anybody looks at what they allocate. */
@@ -87,12 +96,17 @@ function mostHeld(blocks: readonly Block[]): number {
 
 /** None yet. */
 export function passMemory(): PassMemory {
-  let begun: bigint | null = null;
+  /** The last look that was asked for; null before the first. */
+  let turn: { readonly begin_ns: bigint; isOver: boolean } | null = null;
+  /** From its begin to that of the next. */
+  let distanceNs = SOON_NS;
+  /** Allocations of a pass in the look before, by their median; null where it saw none from begin to end. */
+  let usual: number | null = null;
   let look: Look | null = null;
   let sums: (PassMemoryTold & { readonly kept: Map<number, readonly [number, number]> }) | null = null;
 
   const nowLooking = (): Look => {
-    look ??= { allocated_ns: null, freed_ns: null, blocks: 0, passes: new Map(), living: new Map() };
+    look ??= { allocated_ns: null, freed_ns: null, blocks: 0, ended: 0, passes: new Map(), living: new Map() };
     return look;
   };
 
@@ -119,15 +133,25 @@ export function passMemory(): PassMemory {
     };
   }
 
-  function close(): void {
-    if (look === null) return;
+  /** @returns how many allocations each pass made that was seen whole */
+  function close(): readonly number[] {
+    if (look === null) return [];
     const { passes, allocated_ns, freed_ns } = look;
     look = null;
     const isWatched = (time_ns: bigint): boolean => time_ns <= (allocated_ns ?? 0n) && time_ns <= (freed_ns ?? 0n);
-    for (const { end_ns, blocks } of passes.values()) {
-      // One during which a probe was taken away may lack some.
-      if (end_ns !== null && isWatched(end_ns)) add(blocks.filter(({ counts }) => counts));
-    }
+    // One during which a probe was taken away may lack some.
+    const whole = [...passes.values()].filter(({ end_ns }) => end_ns !== null && isWatched(end_ns));
+    for (const { blocks } of whole) add(blocks.filter(({ counts }) => counts));
+    return whole.map(({ blocks }) => blocks.length);
+  }
+
+  /** What it told decides when the next one is. */
+  function endTurn(): void {
+    const seen = close().toSorted((one, other) => one - other);
+    const median = seen[seen.length >> 1] ?? null;
+    const isAlike = median !== null && usual !== null && Math.abs(median - usual) <= ALIKE * usual;
+    distanceNs = isAlike ? Math.min(SELDOM_NS, 2 * distanceNs) : SOON_NS;
+    usual = median;
   }
 
   return {
@@ -137,7 +161,9 @@ export function passMemory(): PassMemory {
     },
     end(pass, time_ns) {
       const ended = look?.passes.get(pass);
-      if (ended) ended.end_ns ??= time_ns;
+      if (look === null || ended === undefined || ended.end_ns !== null) return;
+      ended.end_ns = time_ns;
+      look.ended += 1;
     },
     allocate(addr, bytes, pass, time_ns) {
       const current = nowLooking();
@@ -167,14 +193,19 @@ export function passMemory(): PassMemory {
       if (block) block.counts = false;
     },
     isAsking(now_ns, passes, period_ns) {
-      if (begun === null && passes >= FEWEST_PASSES) begun = now_ns;
-      if (begun === null) return false;
-      const phase = Number(now_ns - begun) % PERIOD_NS;
+      if (turn === null && passes < FEWEST_PASSES) return false;
+      turn ??= { begin_ns: now_ns, isOver: false };
       const asked = Math.min(MOST_NS, Math.max(LEAST_NS, PASSES * period_ns));
-      if (phase >= asked + SETTLED_NS) close();
-      return phase < asked && (look?.blocks ?? 0) < MOST_BLOCKS;
+      if (Number(now_ns - turn.begin_ns) >= asked + SETTLED_NS) {
+        if (turn.isOver) close();
+        else endTurn();
+        turn.isOver = true;
+      }
+      if (Number(now_ns - turn.begin_ns) >= distanceNs) turn = { begin_ns: now_ns, isOver: false };
+      if (Number(now_ns - turn.begin_ns) >= asked) return false;
+      return (look?.blocks ?? 0) < MOST_BLOCKS && (look?.ended ?? 0) < ENOUGH_PASSES;
     },
-    close,
+    close: () => void close(),
     takeTold() {
       const taken = sums;
       sums = null;

@@ -1,8 +1,43 @@
 import { describe, expect, test } from "bun:test";
-import { passMemory } from "../../../../src/engine/pytorch/pass-memory.ts";
+import { type PassMemory, passMemory } from "../../../../src/engine/pytorch/pass-memory.ts";
 
 const MS = 1_000_000n;
 const SECOND = 1000n * MS;
+
+/** Passes of so many allocations each while somebody looks, one every ms. @returns when the next would begin */
+function work(memory: PassMemory, passes: number, allocations: number, from_ns: bigint): bigint {
+  for (let i = 1; i <= passes; i++) {
+    const begin = from_ns + BigInt(i) * MS;
+    const pass = Number(begin);
+    memory.allocate(1n, 8, null, begin);
+    memory.free(1n, begin);
+    memory.begin(pass);
+    for (let block = 1; block <= allocations; block++) {
+      memory.allocate(BigInt(block << 12), 8, pass, begin + BigInt(2 * block));
+      memory.free(BigInt(block << 12), begin + BigInt(2 * block + 1));
+    }
+    memory.end(pass, begin + BigInt(2 * allocations + 2));
+  }
+  const end = from_ns + BigInt(passes + 1) * MS;
+  memory.allocate(1n, 8, null, end);
+  memory.free(1n, end);
+  return end;
+}
+
+/** When it is asked for looks, in ms, by a program whose passes make so many allocations at that time; none where it does nothing. */
+function looksOf(allocationsAt: (ms: number) => number, until_ms: number): number[] {
+  const memory = passMemory();
+  const begins: number[] = [];
+  let wasAsking = false;
+  for (let ms = 0; ms < until_ms; ms += 50) {
+    const now = BigInt(ms) * MS;
+    const isAsking = memory.isAsking(now, 100, 1e6);
+    if (isAsking && !wasAsking) begins.push(ms);
+    if (isAsking && !wasAsking && allocationsAt(ms) > 0) work(memory, 4, allocationsAt(ms), now);
+    wasAsking = isAsking;
+  }
+  return begins;
+}
 
 /** A look that has seen both kinds of calls. */
 function looked() {
@@ -68,7 +103,7 @@ describe("what passes allocate", () => {
     expect(memory.takeTold()).toBeNull();
   });
 
-  test("is asked for from the third pass on, for a tenth of a second of every eight, or four passes where these are longer", () => {
+  test("is asked for from the third pass on, for a tenth of a second, or four passes where these are longer, and eight seconds later again", () => {
     const memory = passMemory();
     expect(memory.isAsking(0n, 2, 1e6)).toBe(false);
     expect(memory.isAsking(SECOND, 3, 1e6)).toBe(true);
@@ -77,5 +112,27 @@ describe("what passes allocate", () => {
     expect(memory.isAsking(SECOND + 1500n * MS, 50, 4e8)).toBe(true);
     expect(memory.isAsking(SECOND + 2100n * MS, 50, 8e8)).toBe(false);
     expect(memory.isAsking(9n * SECOND, 50, 1e6)).toBe(true);
+  });
+
+  test("is not asked for any more in a look in which eight passes were seen whole", () => {
+    const memory = passMemory();
+    expect(memory.isAsking(SECOND, 3, 1e6)).toBe(true);
+    work(memory, 7, 2, SECOND);
+    expect(memory.isAsking(SECOND + 20n * MS, 10, 1e6)).toBe(true);
+    work(memory, 1, 2, SECOND + 20n * MS);
+    work(memory, 2, 2, SECOND + 30n * MS);
+    expect(memory.isAsking(SECOND + 40n * MS, 14, 1e6)).toBe(false);
+    expect(memory.isAsking(9n * SECOND, 50, 1e6)).toBe(true);
+  });
+
+  test("is looked at half as often after each look that told as many allocations as the one before, once a minute at last", () => {
+    expect(looksOf(() => 200, 250_000)).toEqual([0, 8000, 24_000, 56_000, 120_000, 184_000, 248_000]);
+  });
+
+  test("is looked at every eight seconds again once passes allocate more often, or none was seen whole", () => {
+    expect(looksOf((ms) => (ms < 50_000 ? 200 : 300), 90_000)).toEqual([0, 8000, 24_000, 56_000, 64_000, 80_000]);
+    expect(looksOf((ms) => (ms > 20_000 && ms < 60_000 ? 0 : 200), 90_000)).toEqual([
+      0, 8000, 24_000, 32_000, 40_000, 48_000, 56_000, 64_000, 72_000, 88_000,
+    ]);
   });
 });
