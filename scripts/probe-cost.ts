@@ -28,7 +28,7 @@ import { median } from "../tests/performance/bench-row.ts";
 
 const TURN_MS = 500;
 /** Putting probes into a file, and taking them away, ends within this; tokens that begin before are left out, in both arms. */
-const SETTLE_NS = 80e6;
+const SETTLE_MS = 80;
 const LEAD_MS = 12_000;
 const DRAIN_MS = 8;
 const MARGIN_PCT = 0.5;
@@ -160,15 +160,22 @@ const asking = values.url
   ? stream(values.url, values.model, values.api, pid, tokens, () => isEnded)
   : Promise.resolve();
 await Bun.sleep(LEAD_MS);
-const before = session.hitCost().hits;
-const turns: { readonly on: boolean; readonly begin_ns: number; readonly end_ns: number }[] = [];
+const turns: {
+  readonly on: boolean;
+  readonly begin_ns: number;
+  readonly end_ns: number;
+  /** Of those alone whose tokens count. */
+  readonly hits: number;
+}[] = [];
 for (const arm of mirroredOrder<"off" | "on">(["off", "on"], Number(values.blocks), SEED).flat()) {
-  const begin_ns = Number(monotonicNs());
+  const switched_ns = Number(monotonicNs());
   probes.set(arm === "on");
-  await Bun.sleep(TURN_MS);
-  turns.push({ on: arm === "on", begin_ns: begin_ns + SETTLE_NS, end_ns: Number(monotonicNs()) });
+  await Bun.sleep(SETTLE_MS);
+  const begin_ns = Number(monotonicNs());
+  const before = session.hitCost().hits;
+  await Bun.sleep(Math.max(0, TURN_MS - (begin_ns - switched_ns) / 1e6));
+  turns.push({ on: arm === "on", begin_ns, end_ns: Number(monotonicNs()), hits: session.hitCost().hits - before });
 }
-const { hits } = session.hitCost();
 clearInterval(timer);
 isEnded = true;
 await asking;
@@ -201,9 +208,12 @@ function ratio(cost: (token: Token) => number, middle: (values: readonly number[
 }
 const mean = (values: readonly number[]): number => values.reduce((sum, one) => sum + one, 0) / values.length;
 const told = tokens.filter(({ begin_ns }) => begin_ns >= (turns[0]?.begin_ns ?? 0));
-const on = turns.filter((turn) => turn.on).flatMap(inTurn);
+const on = turns.filter((turn) => turn.on);
+/** Tokens that end in a turn: as many as begin in it. */
+const ended = on.flatMap((turn) => tokens.filter(({ end_ns }) => end_ns > turn.begin_ns && end_ns <= turn.end_ns));
+const hits = on.reduce((sum, turn) => sum + turn.hits, 0);
 process.stdout.write(
-  `${told.length} tokens of ${(median(told.map(({ end_ns, begin_ns }) => end_ns - begin_ns)) / 1e6).toFixed(3)} ms, ${(median(told.map(({ cpu_ns }) => cpu_ns)) / 1e6).toFixed(3)} ms of CPU (medians); ${hits - before} hits, some ${((hits - before) / on.length).toFixed(1)} a token
+  `${told.length} tokens of ${(median(told.map(({ end_ns, begin_ns }) => end_ns - begin_ns)) / 1e6).toFixed(3)} ms, ${(median(told.map(({ cpu_ns }) => cpu_ns)) / 1e6).toFixed(3)} ms of CPU (medians); ${hits} hits, ${(hits / ended.length).toFixed(1)} a token
 CPU time of a token with probes, by medians of a turn: ${ratio(({ cpu_ns }) => cpu_ns, median)}
 the same by means: ${ratio(({ cpu_ns }) => cpu_ns, mean)}
 time of a token with probes, by medians: ${ratio(({ begin_ns, end_ns }) => end_ns - begin_ns, median)}
