@@ -11,10 +11,16 @@ import { ensureDemoModel } from "../../src/demo/demo-model.ts";
 import { engineModule, ensureDemoEngine } from "../../src/demo/install.ts";
 import { readGgufFile } from "../../src/engine/gguf/file.ts";
 import { type Started, startCli } from "../../tests/integration/run/cli.ts";
+import { type Answer, askChats, type Chats, type How } from "../ollama-chats.ts";
 
 const VERSION = "0.17.4";
 /** Requests while the tracer looks, and tokens of each. */
 const [REQUESTS, TOKENS] = [3, 100];
+/**
+ * Answers of `/v1/chat/completions`, and tokens of each. Our client asks for streamed ones at temperature 0, and Ollama ends an answer
+ * that repeats a token more often than 30 times.
+ */
+const CHATS = { whole: [3, 100], streamed: [8, 30] } as const;
 const CONTEXT = 512;
 const folder = join(process.env.MRM_TRACE_ENGINES ?? "", `ollama-${VERSION}`);
 const program = join(folder, "bin", "ollama");
@@ -67,15 +73,9 @@ function freePort(): number {
   return port;
 }
 
-interface Answer {
-  readonly prompt_eval_count: number;
-  readonly eval_count: number;
-  /** In ns. */
-  readonly eval_duration: number;
-}
-
 interface Served extends AsyncDisposable {
   readonly pid: number;
+  readonly url: string;
   ask(tokens: number, prompt: string): Promise<Answer>;
 }
 
@@ -97,10 +97,13 @@ async function serve(started: string, model: string, engine: Readonly<Record<str
   const child = Bun.spawn([started, "serve"], { env, stdout: "ignore", stderr: log });
   for (let i = 0; i < 300 && !(await fetch(url).catch(() => null))?.ok; i++) await Bun.sleep(100);
   const modelfile = join(folder, "Modelfile");
-  writeFileSync(modelfile, `FROM ${model}\nTEMPLATE """{{ .Prompt }}"""\nPARAMETER num_ctx ${CONTEXT}\n`);
+  writeFileSync(
+    modelfile,
+    `FROM ${model}\nTEMPLATE """{{ .Prompt }}"""\nPARAMETER num_ctx ${CONTEXT}\nPARAMETER num_thread 1\n`,
+  );
   await run([started, "create", "mrm", "-f", modelfile], env as Record<string, string>);
   const served: Served = {
-    pid: child.pid,
+    ...{ pid: child.pid, url },
     async ask(tokens, prompt) {
       // At temperature 0 random weights repeat themselves until Ollama ends the answer.
       // One thread: two would wait for each other where the CPUs are shared.
@@ -136,18 +139,24 @@ interface Tried {
   readonly runner: string;
 }
 
+/** By Ollama's own API, and how its answers count themselves. */
+async function askItsOwn(served: Served): Promise<readonly Answer[]> {
+  const answers: Answer[] = [];
+  for (let i = 0; i < REQUESTS; i++) answers.push(await served.ask(TOKENS, `${i} ${"the fox sleeps ".repeat(3)}`));
+  return answers;
+}
+
 /** Attaches to the server with its runner, asks, and ends the recording. */
-async function traced(served: Served): Promise<Tried> {
+async function traced(served: Served, ask: (command: readonly string[]) => Promise<readonly Answer[]>): Promise<Tried> {
   const [runner = 0] = children(served.pid);
   const args = ["attach", String(served.pid), "--json", "--verbose", "--baseline", "100ms", ...process.argv.slice(2)];
   const tracer: Started = startCli([...args, "--output", join(folder, "results")]);
   await tracer.said("recording");
-  const answers: Answer[] = [];
-  for (let i = 0; i < REQUESTS; i++) answers.push(await served.ask(TOKENS, `${i} ${"the fox sleeps ".repeat(3)}`));
+  const command = readFileSync(`/proc/${runner}/cmdline`, "utf8").split("\0");
+  const answers = await ask(command);
   await Bun.sleep(500);
   tracer.signal("SIGINT");
   const ended = await tracer.ended;
-  const command = readFileSync(`/proc/${runner}/cmdline`, "utf8").split("\0");
   const words = command.slice(1, 3).filter((word) => !word.startsWith("/") && word !== "--model");
   return { report: JSON.parse(ended.stdout) as Report, answers, runner: ["ollama", ...words].join(" ") };
 }
@@ -233,6 +242,31 @@ function tell({ report, answers, runner }: Tried, model: string, ahead: number):
   );
 }
 
+/** Attaches again, asks for chats, and prints what these say by themselves beside what the runner counts of them. */
+async function triedChats(served: Served, how: How, model: string, ahead: number): Promise<boolean> {
+  say(`  ${how} answers of /v1/chat/completions`);
+  const [count, tokens] = CHATS[how];
+  let chats: Chats = { answers: [], said: [] };
+  const tried = await traced(served, async (command) => {
+    chats = await askChats(how, served.url, command, count, tokens);
+    return chats.answers;
+  });
+  const isKnown = tell(tried, model, ahead);
+  const { answers, said } = chats;
+  const total = (counts: readonly (number | null)[]) => counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  const isNear = (told: number, counted: number) => counted > 0 && Math.abs(told - counted) <= 0.01 * counted;
+  const prompt = total(said.map(({ prompt_tokens }) => prompt_tokens));
+  const output = total(said.map(({ output_tokens }) => output_tokens));
+  const came = how === "whole" ? output : total(said.map(({ came }) => came));
+  const byRunner = total(answers.map(({ eval_count }) => eval_count));
+  const promptByRunner = total(answers.map(({ prompt_eval_count }) => prompt_eval_count));
+  const seen = how === "whole" ? "" : `, ${came} of them as our client saw them come`;
+  say(
+    `  by /v1       ${prompt} of prompt, ${output} generated${seen}; by the runner ${promptByRunner} and ${byRunner}`,
+  );
+  return isKnown && isNear(prompt, promptByRunner) && isNear(output, byRunner) && isNear(came, byRunner);
+}
+
 mkdirSync(join(folder, "store"), { recursive: true });
 await build();
 await strip();
@@ -245,7 +279,10 @@ for (const started of [program, stripped]) {
   ] as const) {
     say(`ollama ${VERSION}${started === stripped ? ", stripped" : ""}, ${name}`);
     await using served = await serve(started, model, engine);
-    isKnown = tell(await traced(served), model, ahead) && isKnown;
+    isKnown = tell(await traced(served, () => askItsOwn(served)), model, ahead) && isKnown;
+    for (const how of ["whole", "streamed"] as const) {
+      isKnown = (await triedChats(served, how, model, ahead)) && isKnown;
+    }
   }
 }
 say(isKnown ? "ollama: all weights by name, all tokens" : "ollama: not all is known, see above");
