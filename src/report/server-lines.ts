@@ -1,6 +1,7 @@
 /** What the engine's own server counted, and what its clients saw. */
 import type { RequestSummary, RunReport } from "../schema/run-json.ts";
 import { formatBytes, formatCount, formatCounted, formatNs, isShown } from "../units.ts";
+import { reusedShareText } from "./reused-share.ts";
 
 const isNumber = (value: number | null): value is number => isShown(value) && value >= 0;
 
@@ -59,14 +60,22 @@ function answersText(took: NonNullable<RunReport["requests"]>): string[] {
 const unnamedText = ({ unnamed }: Pick<RequestSummary, "unnamed">): readonly string[] =>
   unnamed === undefined ? [] : [`${formatCounted(unnamed, "sequence")} without a name`];
 
+/** Tokens of the prompts, and which of them came from the cache; nothing where nobody tells the former. */
+function promptsText({ prompt_tokens, reused_tokens, saved_bytes }: RequestSummary): string[] {
+  if (prompt_tokens === null) return [];
+  const prompts = `prompts ${formatCount(Number(prompt_tokens))} tokens`;
+  if (reused_tokens === null) return [prompts];
+  const share = reusedShareText(Number(reused_tokens), Number(prompt_tokens));
+  const bytes = saved_bytes == null ? null : `${formatBytes(Number(saved_bytes))} of KV`;
+  const more = [share, bytes].filter((text) => text !== null).join(", ");
+  return [`${prompts}, ${formatCount(Number(reused_tokens))} of them in its cache${more === "" ? "" : ` (${more})`}`];
+}
+
 /** What the requests of our client took, or why nobody knows; null where there is nothing to ask about. */
 export function requestsText({ requests: took }: RunReport): string | null {
   if (took === undefined || took === null) return null;
   if (took.why !== null) return took.why;
   const ms = (value: number): string => formatNs(value * 1e6);
-  const saved = took.saved_bytes == null ? "" : ` (${formatBytes(Number(took.saved_bytes))} of KV)`;
-  const reused =
-    took.reused_tokens === null ? "" : `, ${formatCount(Number(took.reused_tokens))} of them in its cache${saved}`;
   return [
     took.answered === null
       ? `${took.requests ?? 0} named by the engine, sent by others, so that their times are not identifiable`
@@ -77,7 +86,7 @@ export function requestsText({ requests: took }: RunReport): string | null {
     ...sharesText("first token", took.ttft_ms, ms),
     ...sharesText("of which waited", took.wait_ms, ms),
     ...sharesText("between tokens", took.token_gap_ms, ms),
-    ...(took.prompt_tokens === null ? [] : [`prompts ${formatCount(Number(took.prompt_tokens))} tokens${reused}`]),
+    ...promptsText(took),
     ...answersText(took),
     ...sharesText("KV of a request", took.kv_bytes, formatBytes),
   ].join("; ");

@@ -2,6 +2,7 @@
 import { axisX, dot, gridX, plot, pointer, ruleY, tip } from "@observablehq/plot";
 import { formatBytes, formatCount, formatCounted, formatNs } from "../../units.ts";
 import type { RequestColumns, RunData } from "../page/data/page-data.ts";
+import { reusedShareText } from "../reused-share.ts";
 import { ticks } from "./axis-ticks.ts";
 import { element } from "./elements.ts";
 import { momentOf } from "./heat-data.ts";
@@ -27,7 +28,7 @@ interface Request {
 
 const HEADS = [
   ...["request", "sent", "first token after", "waited", "between tokens, p50", "p99"],
-  ...["prompt tokens", "reused", "answer tokens", "KV bytes", ""],
+  ...["prompt tokens", "reused", "share of the prompt", "answer tokens", "KV bytes", ""],
 ] as const;
 
 const timeText = (ms: number | null | undefined): string => (ms == null ? "?" : formatNs(ms * 1e6));
@@ -55,6 +56,7 @@ function requestAt(columns: RequestColumns, i: number): Request {
       timeText(columns.gap_p99_ms[i]),
       countText(columns.prompt_tokens[i]),
       countText(columns.reused_tokens[i]),
+      reusedShareText(columns.reused_tokens[i], columns.prompt_tokens[i]) ?? "?",
       countText(columns.output_tokens[i]),
       bytes === null ? "?" : formatBytes(bytes),
       status,
@@ -63,7 +65,7 @@ function requestAt(columns: RequestColumns, i: number): Request {
 }
 
 function wordsOf({ cells, sent, end }: Request, run: RunData): string {
-  const [id, sentText, ttft, wait, p50, p99, prompt, reused, output, bytes, status] = cells;
+  const [id, sentText, ttft, wait, p50, p99, prompt, reused, share, output, bytes, status] = cells;
   const [first, last] = [momentOf(run, sent).token, momentOf(run, end).token];
   const tokens = first === null && last === null ? "" : `, token ${countText(first)} to ${countText(last)} of the run`;
   return [
@@ -71,7 +73,7 @@ function wordsOf({ cells, sent, end }: Request, run: RunData): string {
     `${status === "served" ? "begun" : "sent"} at ${sentText}${tokens}`,
     `first token after ${ttft}, of which it waited ${wait}`,
     `between tokens ${p50}, p99 ${p99}`,
-    `prompt ${prompt} tokens, ${reused} reused; answer ${output}`,
+    `prompt ${prompt} tokens, ${reused} reused (${share}); answer ${output}`,
     `KV ${bytes}`,
   ].join("\n");
 }

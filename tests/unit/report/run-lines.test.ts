@@ -22,6 +22,26 @@ test("the line of requests has the rate of answers by the server and by the clie
   );
 });
 
+test("the line of requests has the share of the prompts that came from the cache, where both are known", () => {
+  const took = {
+    ...{ requests: 2, answered: 2, ttft_ms: null, wait_ms: null, token_gap_ms: null, kv_bytes: null, why: null },
+    ...{ output_tokens: null, streamed_tokens: null },
+  };
+  const text = (tokens: { prompt_tokens: number | null; reused_tokens: number | null; saved_bytes?: number }) =>
+    requestsText({ ...demoReport(), requests: { ...took, ...tokens } });
+  expect(text({ prompt_tokens: 1000, reused_tokens: 827, saved_bytes: 2048 })).toBe(
+    "2 of 2 answered; prompts 1000 tokens, 827 of them in its cache (82.7 %, 2.00 KiB of KV)",
+  );
+  expect(text({ prompt_tokens: 300, reused_tokens: 0 })).toBe(
+    "2 of 2 answered; prompts 300 tokens, 0 of them in its cache (0 %)",
+  );
+  expect(text({ prompt_tokens: 300, reused_tokens: null })).toBe("2 of 2 answered; prompts 300 tokens");
+  expect(text({ prompt_tokens: 0, reused_tokens: 0 })).toBe(
+    "2 of 2 answered; prompts 0 tokens, 0 of them in its cache",
+  );
+  expect(text({ prompt_tokens: null, reused_tokens: 5 })).toBe("2 of 2 answered");
+});
+
 test("the line of tokens calls those of a paged cache what they are: computed for prompts, those put off more than once", () => {
   const paged = demoReport({ engine: { name: "vLLM", block_tokens: 32 } });
   expect(tokensText(paged)).toStartWith("64 computed for prompts, 4213 decoded, 140/s");
