@@ -47,14 +47,15 @@ function lifeShare({ regions: { all, rows }, span }: Group): number {
  */
 function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
   const written = blocks.filter((block) => block.epochs > 0);
-  const whole = written.filter((block) => block.whole);
+  const whole = written.filter((block) => block.isWhole);
+  const isOpen = blocks.some((block) => block.isWhole && block.isOpen);
   const weight = (some: readonly Block[]): number => some.reduce((sum, block) => sum + block.weight, 0);
   const base = { metric: METRIC, source: "watch", grain_bytes: grain };
   if (blocks.length >= FEWEST && written.length === 0) {
     const why = `${noWriteReason(group)}: 0 of ${blocks.length} blocks`;
     return { ...notIdentifiable(METRIC, "watch", blocks.length, why), grain_bytes: grain };
   }
-  if (whole.length >= FEWEST) {
+  if (whole.length >= FEWEST && !isOpen) {
     const once = whole.map((block) => (block.epochs === 1 ? 1 : 0));
     return {
       ...base,
@@ -67,7 +68,7 @@ function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
       censored: 0,
       coverage: weight(whole) / Math.max(1, weight(blocks)),
       method:
-        "binomial: blocks watched from before their first write to the end; Clopper-Pearson at the effective sample size",
+        "binomial: blocks watched from the begin of the span to its end; Clopper-Pearson at the effective sample size",
     };
   }
   // A draw is a block at a moment: of the blocks of all lives as many are rewritten at least as of those that are there at a time.
@@ -84,7 +85,9 @@ function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
     bound: true,
     method:
       "binomial bound: share of the blocks drawn that was seen rewritten, Clopper-Pearson at the effective sample size",
-    why: `the whole write history was seen of ${whole.length} written blocks`,
+    why: isOpen
+      ? "the last trap of a watch leaves open whether its block was written again"
+      : `the whole write history was seen of ${whole.length} written blocks`,
   };
 }
 
@@ -135,7 +138,7 @@ export const writeOnce: MetricFamily = {
     "Weights by the map of regions: what lies in a file that was mapped before our eyes, without the right to write from then on, the process cannot have written after the load; that is a count.",
     "Of other bytes, such as those that were repacked into a buffer, no more were written again than the upper end of the watches' rate of writes over the span: a bound.",
     "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design.",
-    "Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache.",
+    "Value: blocks whose watch was given all of the phase, from its begin to its end, whatever it saw; none where a last trap leaves open whether one was written again. Rows drawn ahead of the token axis do not count: a row is drawn the more often, the longer it is one of the next.",
     "Otherwise an upper bound: one less the lower end of the share of uniformly drawn blocks that were seen written twice.",
     "Samples of stores, at 4 KiB, 64 KiB and 2 MiB: a run of samples closer than the pass gap is one epoch; two runs are two where the pause between them is too long for stores that go on as they do in either run (chance 1e-4).",
     "How many epochs have no sample follows from how many samples the others have.",
@@ -151,7 +154,7 @@ export const writeOnce: MetricFamily = {
   ],
   not_by_sampling: null,
   suppressed:
-    "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history: an upper bound. n < 30 blocks. Samples: where more than 5 % of the write epochs may have none, the blocks seen rewritten give an upper bound, and without them the ratio is not identifiable; so it is where pauses between samples may lie within an epoch in more than half of the blocks (more than 5 %: bounds).",
+    "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history, or one of which a last trap leaves it open: an upper bound. n < 30 blocks. Samples: where more than 5 % of the write epochs may have none, the blocks seen rewritten give an upper bound, and without them the ratio is not identifiable; so it is where pauses between samples may lie within an epoch in more than half of the blocks (more than 5 %: bounds).",
   needs_every_access: true,
   spans: "whole",
   figures: (group, rows) => {

@@ -8,8 +8,10 @@ import { writeHistory } from "./write-epoch.ts";
 /** One block of the grain; a write epoch is a run of writes closer than the pass gap. */
 export interface Block {
   readonly epochs: number;
-  /** True when no write before or after what was seen is possible. */
-  readonly whole: boolean;
+  /** True where the watch was given all of the span, whatever it saw, and so every write to the block in it. */
+  readonly isWhole: boolean;
+  /** True where the last trap came before it was seen whether the block is written again. */
+  readonly isOpen: boolean;
   /** Bytes that it stands for. */
   readonly weight: number;
   /** Drawn ahead of the token axis: the more often, the longer its rows are the next ones. */
@@ -19,19 +21,18 @@ export interface Block {
 /** This share of the span may be missing at either end of a whole history. */
 const SLACK = 0.01;
 
-function seenFromStart(exposure: Exposure, span: Span): boolean {
-  const slack = SLACK * span.window_ns;
-  const { watch } = exposure;
-  return (
-    watch.design === "ahead" ||
-    exposure.begin_ns <= (span.begin_ns[0] ?? 0) + slack ||
-    watch.region_birth_ns >= exposure.begin_ns
-  );
-}
+const lastOf = ({ end_ns }: Span): number => end_ns[end_ns.length - 1] ?? 0;
 
-function seenToEnd(exposure: Exposure, span: Span): boolean {
-  const last = span.end_ns[span.end_ns.length - 1] ?? 0;
-  return !Number.isNaN(exposure.freed_ns) || exposure.end_ns >= last - SLACK * span.window_ns;
+/**
+ * Whether the time that a watch was given spans all of the span. That its block was freed or written often is part of the history: were those
+ * left out whose last trap came early, blocks that are written often would be.
+ */
+function isGivenAll({ watch, begin_ns, end_ns, byTrap, freed_ns }: Exposure, span: Span): boolean {
+  const slack = SLACK * span.window_ns;
+  const last = lastOf(span) - slack;
+  if (watch.design === "ahead" || begin_ns > (span.begin_ns[0] ?? 0) + slack) return false;
+  if (watch.begin_ns + watch.dwell_limit_ns < last) return false;
+  return byTrap || !Number.isNaN(freed_ns) || end_ns >= last;
 }
 
 /**
@@ -44,12 +45,16 @@ export function wordBlocks(set: WatchSet, span: Span, clears: Float64Array): Blo
     const writes = writeHistory(exposure).epochs.map(({ write_ns }) => write_ns);
     const weight = set.weights.bytes[i] ?? 0;
     const bounds = [Number.NEGATIVE_INFINITY, ...inside, Number.POSITIVE_INFINITY];
+    const isWhole = isGivenAll(exposure, span);
+    const isCut = exposure.byTrap && isWhole;
+    const goesOn = clears.some((time) => time >= exposure.end_ns && time < lastOf(span));
     return bounds.slice(1).map((end, life) => {
       const begin = bounds[life] ?? 0;
-      const fromStart = life > 0 || seenFromStart(exposure, span);
+      const epochs = writes.filter((time) => time >= begin && time < end).length;
       return {
-        epochs: writes.filter((time) => time >= begin && time < end).length,
-        whole: fromStart && (life < inside.length || seenToEnd(exposure, span)),
+        epochs,
+        isWhole,
+        isOpen: isCut && life === inside.length && (epochs < 2 || goesOn),
         weight,
         isAhead: exposure.watch.design === "ahead",
       };
@@ -74,16 +79,16 @@ export function lineBlocks(group: Group): Block[] {
   return [...lines.values()].map((members) => {
     const times: number[] = [];
     const words = new Map<bigint, number>();
-    let whole = true;
-    let fromStart = true;
+    let isWhole = true;
+    let isCut = false;
     let weight = 0;
     for (const i of members) {
       const exposure = set.exposures[i];
       if (!exposure) continue;
       times.push(...writeHistory(exposure).epochs.map(({ write_ns }) => write_ns));
       words.set(exposure.watch.addr, exposure.watch.size_bytes);
-      fromStart &&= seenFromStart(exposure, group.span);
-      whole &&= seenToEnd(exposure, group.span);
+      isWhole &&= isGivenAll(exposure, group.span);
+      isCut ||= exposure.byTrap;
       weight += set.weights.bytes[i] ?? 0;
     }
     let bytes = 0;
@@ -93,6 +98,6 @@ export function lineBlocks(group: Group): Block[] {
     times.forEach((time, k) => {
       if (k === 0 || time - (times[k - 1] ?? 0) >= group.gap_ns) epochs += 1;
     });
-    return { epochs, whole: whole && fromStart && bytes >= 64, weight, isAhead: false };
+    return { epochs, isWhole: isWhole && bytes >= 64, isOpen: isCut && epochs < 2, weight, isAhead: false };
   });
 }

@@ -263,8 +263,6 @@ test("where a burst ends every watch of some words at once, the rate is a lower 
   expect([row.status, row.value, row.hi]).toEqual(["bound", null, null]);
 });
 
-/** The cache of the rows below: 1 KiB for each of 180 tokens. */
-
 describe("words of which two in five are rewritten all the time, and the others are written once in a long run", () => {
   const RUN_NS = 100_000 * MS;
   /** Each watch sees a tenth of a second: of the words that are rewritten two writes, of the others mostly none. */
@@ -280,5 +278,37 @@ describe("words of which two in five are rewritten all the time, and the others 
     );
     expect([row?.status, row?.lo]).toEqual(["bound", 0]);
     expect(row?.hi ?? 0).toBeWithin(0.6, 0.64);
+  });
+});
+
+describe("words that are watched from the begin of a run to its end", () => {
+  const RUN_NS = 10_000 * MS;
+  const stores = (count: number, gap_ns: number): [number, "store"][] =>
+    Array.from({ length: count }, (_, k) => [1000 * MS + k * gap_ns, "store"]);
+  const given = { begin_ns: 0, dwell_limit_ns: RUN_NS };
+  const once = (i: number) => watch(stores(1, MS), { ...given, watch_id: i, end_ns: RUN_NS });
+  const cut = (i: number, gap_ns: number) => {
+    const hits = stores(8, gap_ns);
+    return watch(hits, { ...given, watch_id: i, end_ns: hits.at(-1)?.[0] ?? 0, ended_by: "trap_limit" });
+  };
+  const figureOf = (watches: ReturnType<typeof watch>[]) =>
+    computeMetrics(input({ window_ns: RUN_NS, watches })).find(
+      ({ metric, grain_bytes }) => metric === "write_once_ratio" && grain_bytes === 8,
+    );
+
+  test("count as written again where their last trap came before the end", () => {
+    const row = figureOf(Array.from({ length: 80 }, (_, i) => (i % 2 === 0 ? once(i) : cut(i, 50 * MS))));
+    expect(row?.status).toBe("ok");
+    expect(row?.value).toBeCloseTo(0.5, 9);
+  });
+
+  test("leave open what comes behind a last trap that was of the first write", () => {
+    const row = figureOf(Array.from({ length: 80 }, (_, i) => (i % 2 === 0 ? once(i) : cut(i, 1000))));
+    expect([row?.status, row?.value]).toEqual(["bound", null]);
+  });
+
+  test("are not those that were drawn ahead of a first write, of which the slow ones are more", () => {
+    const ahead = Array.from({ length: 80 }, (_, i) => ({ ...once(i), design: "ahead" as const }));
+    expect(figureOf(ahead)?.status).not.toBe("ok");
   });
 });
