@@ -1,7 +1,7 @@
 /** What the metrics read: reduced, in memory, times as ns since the start of the run. */
 
 import type { EarlyRows } from "../../label/kv/early-batches.ts";
-import type { RowWrites } from "../../label/kv/kv-token.ts";
+import type { ReadSpan, RowWrites } from "../../label/kv/kv-token.ts";
 import type { Regions } from "../../label/regions/region-map.ts";
 import type { Residency } from "../../label/regions/residency.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
@@ -101,6 +101,8 @@ export interface KvRowSample {
   readonly evict_ns: number;
   /** Later steps that needed it. */
   readonly total_reads: number;
+  /** Their begins; spaced evenly from the write to the last need where they are not told. */
+  readonly needs?: readonly ReadSpan[];
   /** Of all of them. */
   readonly size_bytes: number;
   /** Number of what its sequence wrote from one emptying to the next: such rows share their fate. */

@@ -74,6 +74,7 @@ export function kvRowSamples({ tokens, tensors, rooms, roomOf, copies }: KvRows)
         last_read_ns: token.last_read_ns ?? Number.NaN,
         evict_ns,
         total_reads: token.total_reads,
+        needs: token.reads,
         size_bytes: tensor.row_bytes,
         filling: token.filling,
         writes: token.writes,

@@ -2,10 +2,11 @@
 
 import { collectAfter } from "../../columnar/collect-after.ts";
 import { everyRow, numberOrder } from "../../columnar/keys/number-order.ts";
+import type { ReadSpan } from "../../label/kv/kv-token.ts";
 import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
 import type { KvRowSample } from "../input/input.ts";
 
-/** The needs of one row are put into so many parts of equal size; fewer where there are very many rows. */
+/** The needs of one row, in their order, are put into so many parts of equal size, each by the need in its middle; fewer where there are very many rows. */
 const PARTS = 32;
 const PARTS_IN_ALL = 2_000_000;
 /** Parts until what summing them left behind is collected. */
@@ -78,8 +79,18 @@ function rowsByUnit(rows: readonly KvRowSample[]): { readonly units: readonly nu
   return { units, order: numberOrder(everyRow(rows.length), unitOf) };
 }
 
+/** Begin of the need with a number, from 0; null where so many are not told. */
+function needNs(needs: readonly ReadSpan[], wanted: number): number | null {
+  let left = wanted;
+  for (const { begins, from, until } of needs) {
+    if (left < until - from) return begins[from + left] ?? null;
+    left -= until - from;
+  }
+  return null;
+}
+
 function addRow(unit: Unit, row: KvRowSample, mostParts: number): void {
-  const { size_bytes, total_reads, write_ns, last_read_ns, is_written } = row;
+  const { size_bytes, total_reads, needs, write_ns, last_read_ns, is_written } = row;
   const need = last_read_ns > write_ns ? last_read_ns - write_ns : 0;
   unit.readBytes += size_bytes * total_reads;
   if (is_written) {
@@ -89,7 +100,9 @@ function addRow(unit: Unit, row: KvRowSample, mostParts: number): void {
   const parts = Math.min(mostParts, total_reads);
   const ages = is_written ? unit.age : unit.older;
   for (let k = 0; k < parts; k++) {
-    const age = (need * (k + 0.5 * (1 + parts / total_reads))) / parts;
+    const middle = Math.floor(((k + 0.5) * total_reads) / parts);
+    const begin_ns = needs === undefined ? null : needNs(needs, middle);
+    const age = begin_ns === null ? (need * (k + 0.5 * (1 + parts / total_reads))) / parts : begin_ns - write_ns;
     add(ages, rounded(age), (size_bytes * total_reads) / parts);
   }
 }
@@ -98,8 +111,8 @@ function addRow(unit: Unit, row: KvRowSample, mostParts: number): void {
 const found = new WeakMap<readonly KvRowSample[], KvUnits>();
 
 /**
- * One unit per filling. A row that is still alive is needed at least to its last need: right-censored there. The needs of a
- * row are spaced evenly from its write to the last of them.
+ * One unit per filling. A row that is still alive is needed at least to its last need: right-censored there. Needs come when the
+ * steps began that had them: those behind a long prompt, or a rest of its client, are all older than it took.
  */
 export function kvUnits(rows: readonly KvRowSample[]): KvUnits {
   const units = found.get(rows) ?? unitsOf(rows);

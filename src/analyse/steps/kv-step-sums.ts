@@ -25,8 +25,8 @@ function after(begins: Float64Array, time: number): number {
 }
 
 /**
- * A row's write belongs to the step in which it happened. The steps that needed it are spread evenly from its write to the
- * last of them. A row that was there before the first step counts with its needs.
+ * A row's write belongs to the step in which it happened, each need to the step that had it: where these are not told they are
+ * spread evenly from its write to the last of them. A row that was there before the first step counts with its needs.
  */
 export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSample[], span: Span): KvStepSums {
   // What the sums of another span left behind is as large as what these need.
@@ -41,6 +41,8 @@ export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSam
   const add = (sums: Float64Array, i: number, x: number): void => {
     sums[i] = (sums[i] ?? 0) + x;
   };
+  /** By the steps that needed rows: by how many bytes one of them needs more than the one before. */
+  const changesOf = new Map<readonly number[], Float64Array>();
   let isRestored = false;
   for (const row of rows) {
     // A row that was there is needed by the first batch already, and is not written by it.
@@ -51,6 +53,15 @@ export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSam
       if (row.write_ns > (all[w - 1]?.end_ns ?? Number.POSITIVE_INFINITY)) isRestored = true;
     }
     if (Number.isNaN(row.last_read_ns) || row.total_reads <= 0) continue;
+    if (row.needs !== undefined) {
+      for (const { begins: needing, from, until } of row.needs) {
+        const changes = changesOf.get(needing) ?? new Float64Array(needing.length + 1);
+        changesOf.set(needing, changes);
+        add(changes, from, row.size_bytes);
+        add(changes, until, -row.size_bytes);
+      }
+      continue;
+    }
     const last = Math.max(w, after(begins, row.last_read_ns));
     const from = last > w ? w : Math.max(0, w - 1);
     const each = (row.total_reads * row.size_bytes) / Math.max(1, last - from);
@@ -58,6 +69,15 @@ export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSam
     add(needed, Math.max(last, from + 1), -each);
   }
   for (let i = 1; i <= n; i++) add(needed, i, needed[i - 1] ?? 0);
+  for (const [needing, changes] of changesOf) {
+    let bytes = 0;
+    for (const [i, begin_ns] of needing.entries()) {
+      bytes += changes[i] ?? 0;
+      const step = after(begins, begin_ns) - 1;
+      // What a step needed that is none of these is not theirs.
+      if (step >= 0) add(needed, step, bytes);
+    }
+  }
   const mine = everyRow(n).filter((i) => all[i] !== undefined && isMine(all[i]));
   return {
     written_bytes: Float64Array.from(mine, (i) => written[i] ?? 0),

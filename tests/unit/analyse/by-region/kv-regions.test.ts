@@ -25,13 +25,15 @@ function tensor(name: string, addr: number, row_bytes: number): KvTensor {
 
 /** Sequences one behind the other, each emptied at its end: token k of one is written in step k and needed by all that follow. */
 function tokens(): KvToken[] {
+  const begins = Array.from({ length: SEQUENCES * TOKENS }, (_, i) => i * MS);
   return Array.from({ length: SEQUENCES * TOKENS }, (_, i) => {
     const [filling, k] = [Math.floor(i / TOKENS), i % TOKENS];
     const begin = filling * TOKENS * MS;
     const last = begin + (TOKENS - 1) * MS;
     return {
       ...{ pid: 1, engine: "engine", context: null, sequence: 0, filling, writes: "once", position: k, cell: k },
-      ...{ reads: [], is_written: true, write_ns: begin + k * MS, written_by_ns: begin + k * MS + MS / 2 },
+      reads: [{ begins, from: i + 1, until: (filling + 1) * TOKENS }],
+      ...{ is_written: true, write_ns: begin + k * MS, written_by_ns: begin + k * MS + MS / 2 },
       last_read_ns: k === TOKENS - 1 ? null : last,
       evict_ns: begin + TOKENS * MS - 1,
       total_reads: TOKENS - 1 - k,

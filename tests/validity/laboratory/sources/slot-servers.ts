@@ -95,6 +95,7 @@ function run(
         last_read_ns: token.last_read_ns ?? Number.NaN,
         evict_ns: token.evict_ns ?? Number.NaN,
         total_reads: token.total_reads,
+        needs: token.reads,
         size_bytes: ROW_BYTES,
         filling: token.filling,
         writes: token.writes,
