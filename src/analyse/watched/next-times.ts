@@ -6,7 +6,7 @@ import type { WatchSet } from "../input/group.ts";
 import { MOST_CUT, passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
 
-/** What one watch tells; `seen` is Infinity where it is known that the time is longer than any. */
+/** What one watch tells; where it is known that the time is longer than any, `seen` is how long the watch was given. */
 type NextTime = Pick<TimedCase, "seen" | "isWhole" | "value">;
 type NextOf = (exposure: Exposure, gapNs: number, spanEnd: number) => NextTime;
 
@@ -19,6 +19,12 @@ export interface NextTimes {
 const isFreed = ({ byTrap, freed_ns }: Exposure): boolean => !byTrap && !Number.isNaN(freed_ns);
 const isAtEnd = ({ byTrap, end_ns }: Exposure, spanEnd: number): boolean => !byTrap && end_ns >= spanEnd;
 
+/**
+ * How long a watch would have looked from a time on if its bytes, or the span, had lasted. What does not come before these end never comes: it
+ * counts among what goes on for as long as that, and no longer, or times that come late would have too few to stand for.
+ */
+const givenUntil = ({ watch }: Exposure, from: number): number => watch.begin_ns + watch.dwell_limit_ns - from;
+
 /** From one gap after the arming, as from there on a pass is seen to begin, to the begin of the next pass. */
 export const untilNextUse: NextOf = (exposure, gapNs, spanEnd) => {
   const { armed_ns, end_ns, passes } = exposure;
@@ -27,7 +33,7 @@ export const untilNextUse: NextOf = (exposure, gapNs, spanEnd) => {
   if (begin !== undefined) return { seen: begin - from, isWhole: true, value: begin - from };
   const value = Math.max(0, end_ns - from);
   const isNone = isFreed(exposure) || isAtEnd(exposure, spanEnd);
-  return { seen: isNone ? Number.POSITIVE_INFINITY : value, isWhole: false, value };
+  return { seen: isNone ? givenUntil(exposure, from) : value, isWhole: false, value };
 };
 
 /** From the arming to the last read before the next write or the free, which have to be seen to know that it is the last. */
@@ -42,7 +48,7 @@ export const untilLastNeed: NextOf = (exposure, _gapNs, spanEnd) => {
   }
   const isWhole = isFreed(exposure);
   const isOpen = !isWhole && isAtEnd(exposure, spanEnd);
-  return { seen: isOpen ? Number.POSITIVE_INFINITY : end_ns - armed_ns, isWhole, value };
+  return { seen: isOpen ? givenUntil(exposure, armed_ns) : end_ns - armed_ns, isWhole, value };
 };
 
 /** What the watches with a trap limit of `limit` or more tell, each by the bytes that it stands for. */

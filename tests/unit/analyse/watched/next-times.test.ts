@@ -43,9 +43,11 @@ describe("the time until a byte is used again", () => {
     expect(timeOf(watchOf([]))).toMatchObject({ isWhole: false, seen: (20 - GAP_MS) * MS, value: (20 - GAP_MS) * MS });
   });
 
-  test("is longer than any where none came up to the end of the run", () => {
+  test("is longer than the watch was given, where none came up to the end of the run or to the free", () => {
     const last = watchOf([], { begin_ns: RUN_END - 5 * MS, end_ns: RUN_END });
-    expect(timeOf(last)).toMatchObject({ isWhole: false, seen: Number.POSITIVE_INFINITY, value: (5 - GAP_MS) * MS });
+    expect(timeOf(last)).toMatchObject({ isWhole: false, seen: (20 - GAP_MS) * MS, value: (5 - GAP_MS) * MS });
+    const freed = watchOf([], { end_ns: 18 * MS, ended_by: "unmap" });
+    expect(timeOf(freed)).toMatchObject({ isWhole: false, seen: (20 - GAP_MS) * MS, value: (8 - GAP_MS) * MS });
   });
 });
 
@@ -69,6 +71,11 @@ describe("the time for which what a byte holds is needed", () => {
 
   test("is at least what was seen where neither a write nor the free came", () => {
     expect(timeOf(watchOf([[6, "load"]]))).toMatchObject({ isWhole: false, seen: 20 * MS, value: 6 * MS });
+  });
+
+  test("is longer than the watch was given, where the run ended before a write", () => {
+    const last = watchOf([[3, "load"]], { begin_ns: RUN_END - 5 * MS, end_ns: RUN_END });
+    expect(timeOf(last)).toMatchObject({ isWhole: false, seen: 20 * MS, value: 3 * MS });
   });
 
   test("ends with the free of the bytes", () => {
