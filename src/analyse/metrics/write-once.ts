@@ -9,11 +9,23 @@ import { sampledWriteOnce } from "../sampled/sampled-write-once.ts";
 import { cacheClears } from "../steps/cache-clears.ts";
 import { kvWriteOnce } from "../steps/kv-write-once.ts";
 import { IMPORT, streamShare, sumOf } from "../stream/stream-figures.ts";
+import { bornPerSecond } from "../watched/first-writes.ts";
 import { type Block, lineBlocks, wordBlocks } from "../watched/write-history.ts";
 import { type Figure, type MetricFamily, notIdentifiable, noWriteReason } from "./metric.ts";
 import { weightWriteOnce } from "./weight-write-once.ts";
 
 const METRIC = "write_once_ratio";
+
+/** Bytes of the class that are there when the span begins; no more than there are in the mean, where address space is kept for later. */
+function bytesAtBegin({ regions: { all, rows }, span, uniform }: Group): number {
+  const from = span.begin_ns[0] ?? 0;
+  let bytes = 0;
+  for (const row of rows) {
+    if ((all.birth_ns[row] as number) > from || (all.death_ns[row] as number) <= from) continue;
+    bytes += (all.end[row] as number) - (all.begin[row] as number);
+  }
+  return Math.min(bytes, uniform.weights.total_bytes);
+}
 
 /** The upper end that the blocks seen rewritten leave, among the blocks given; null where they are too few. */
 function rewrittenBound(blocks: readonly Block[]): number | null {
@@ -39,6 +51,15 @@ function lifeShare({ regions: { all, rows }, span }: Group): number {
   return bytes > 0 ? there / bytes / span.window_ns : 1;
 }
 
+/** Of the bytes of all lives: where more of them come in the span, those that are there at its begin do not tell of all. */
+const MOST_BORN = 0.01;
+
+/** Share of the bytes of all lives that come after the begin of the span: no watch is given all of it there. */
+function bornShare(group: Group): number {
+  const born = (bornPerSecond(group) * group.span.window_ns) / 1e9;
+  return born > 0 ? Math.min(1, born / (born + bytesAtBegin(group))) : 0;
+}
+
 /**
  * The ratio from blocks whose whole history was seen. Else its upper bound: of all blocks drawn uniformly the share seen
  * rewritten is the least that was rewritten. Those of which a write was seen tell less: what is written often has more
@@ -49,13 +70,14 @@ function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
   const written = blocks.filter((block) => block.epochs > 0);
   const whole = written.filter((block) => block.isWhole);
   const isOpen = blocks.some((block) => block.isWhole && block.isOpen);
+  const born = bornShare(group);
   const weight = (some: readonly Block[]): number => some.reduce((sum, block) => sum + block.weight, 0);
   const base = { metric: METRIC, source: "watch", grain_bytes: grain };
   if (blocks.length >= FEWEST && written.length === 0) {
     const why = `${noWriteReason(group)}: 0 of ${blocks.length} blocks`;
     return { ...notIdentifiable(METRIC, "watch", blocks.length, why), grain_bytes: grain };
   }
-  if (whole.length >= FEWEST && !isOpen) {
+  if (whole.length >= FEWEST && !isOpen && born <= MOST_BORN) {
     const once = whole.map((block) => (block.epochs === 1 ? 1 : 0));
     return {
       ...base,
@@ -87,7 +109,9 @@ function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
       "binomial bound: share of the blocks drawn that was seen rewritten, Clopper-Pearson at the effective sample size",
     why: isOpen
       ? "the last trap of a watch leaves open whether its block was written again"
-      : `the whole write history was seen of ${whole.length} written blocks`,
+      : whole.length >= FEWEST
+        ? `${Math.round(100 * born)} % of the bytes came after the begin, which no watch saw all of`
+        : `the whole write history was seen of ${whole.length} written blocks`,
   };
 }
 
@@ -138,7 +162,7 @@ export const writeOnce: MetricFamily = {
     "Weights by the map of regions: what lies in a file that was mapped before our eyes, without the right to write from then on, the process cannot have written after the load; that is a count.",
     "Of other bytes, such as those that were repacked into a buffer, no more were written again than the upper end of the watches' rate of writes over the span: a bound.",
     "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design.",
-    "Value: blocks whose watch was given all of the phase, from its begin to its end, whatever it saw; none where a last trap leaves open whether one was written again. Rows drawn ahead of the token axis do not count: a row is drawn the more often, the longer it is one of the next.",
+    "Value: blocks whose watch was given all of the phase, from its begin to its end, whatever it saw; none where a last trap leaves open whether one was written again, or more than 1 % of the bytes of all lives came later. Rows drawn ahead of the token axis do not count: a row is drawn the more often, the longer it is one of the next.",
     "Otherwise an upper bound: one less the lower end of the share of uniformly drawn blocks that were seen written twice.",
     "Samples of stores, at 4 KiB, 64 KiB and 2 MiB: a run of samples closer than the pass gap is one epoch; two runs are two where the pause between them is too long for stores that go on as they do in either run (chance 1e-4).",
     "How many epochs have no sample follows from how many samples the others have.",
@@ -154,7 +178,7 @@ export const writeOnce: MetricFamily = {
   ],
   not_by_sampling: null,
   suppressed:
-    "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history, or one of which a last trap leaves it open: an upper bound. n < 30 blocks. Samples: where more than 5 % of the write epochs may have none, the blocks seen rewritten give an upper bound, and without them the ratio is not identifiable; so it is where pauses between samples may lie within an epoch in more than half of the blocks (more than 5 %: bounds).",
+    "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history, one of which a last trap leaves it open, or more than 1 % of the bytes came after the begin: an upper bound. n < 30 blocks. Samples: where more than 5 % of the write epochs may have none, the blocks seen rewritten give an upper bound, and without them the ratio is not identifiable; so it is where pauses between samples may lie within an epoch in more than half of the blocks (more than 5 %: bounds).",
   needs_every_access: true,
   spans: "whole",
   figures: (group, rows) => {

@@ -291,8 +291,8 @@ describe("words that are watched from the begin of a run to its end", () => {
     const hits = stores(8, gap_ns);
     return watch(hits, { ...given, watch_id: i, end_ns: hits.at(-1)?.[0] ?? 0, ended_by: "trap_limit" });
   };
-  const figureOf = (watches: ReturnType<typeof watch>[]) =>
-    computeMetrics(input({ window_ns: RUN_NS, watches })).find(
+  const figureOf = (watches: ReturnType<typeof watch>[], regions: ReturnType<typeof region>[] = []) =>
+    computeMetrics(input({ window_ns: RUN_NS, watches, regions })).find(
       ({ metric, grain_bytes }) => metric === "write_once_ratio" && grain_bytes === 8,
     );
 
@@ -304,6 +304,15 @@ describe("words that are watched from the begin of a run to its end", () => {
 
   test("leave open what comes behind a last trap that was of the first write", () => {
     const row = figureOf(Array.from({ length: 80 }, (_, i) => (i % 2 === 0 ? once(i) : cut(i, 1000))));
+    expect([row?.status, row?.value]).toEqual(["bound", null]);
+  });
+
+  test("do not tell of memory that came later, of which none is watched from the begin", () => {
+    const list = Array.from({ length: 80 }, (_, i) => once(i));
+    const early = region({ addr: 4096n, death_ns: RUN_NS });
+    const later = region({ addr: 65536n, birth_ns: 5000 * MS, death_ns: RUN_NS });
+    expect(figureOf(list, [early])?.status).toBe("ok");
+    const row = figureOf(list, [early, later]);
     expect([row?.status, row?.value]).toEqual(["bound", null]);
   });
 
