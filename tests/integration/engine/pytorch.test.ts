@@ -167,7 +167,8 @@ test("what passes allocate and give back is counted for a while, less what is a 
   const looks = run.steps.flatMap(({ detail }) => JSON.parse(detail ?? "{}").activations ?? []);
   expect(looks.length).toBe(2);
   const [[passes, allocations, bytes, most, open], bins] = looks;
-  expect(passes).toBeWithin(10, 600);
+  // A look ends where eight passes were seen whole, and sees some more until its probes are away.
+  expect(passes).toBeWithin(8, 600);
   // In each pass each of 4 parts: a row of 128 bytes, and twice as many put together along another dimension.
   expect([allocations, bytes, most, open]).toEqual([8 * passes, 4 * 384 * passes, 384, 0]);
   expect(bins.reduce((sum: number, [, count]: number[]) => sum + (count ?? 0), 0)).toBe(allocations);
