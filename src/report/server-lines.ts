@@ -56,9 +56,11 @@ function answersText(took: NonNullable<RunReport["requests"]>): string[] {
   ];
 }
 
-/** What of the work nobody named, behind what was named. */
-const unnamedText = ({ unnamed }: Pick<RequestSummary, "unnamed">): readonly string[] =>
-  unnamed === undefined ? [] : [`${formatCounted(unnamed, "sequence")} without a name`];
+/** What of the work had not ended, and what of it nobody named, behind what was named. */
+const openText = ({ unnamed, under_way }: Pick<RequestSummary, "unnamed" | "under_way">): readonly string[] => [
+  ...(under_way === undefined ? [] : [`${formatCount(under_way)} of them not seen to end`]),
+  ...(unnamed === undefined ? [] : [`${formatCounted(unnamed, "sequence")} without a name`]),
+];
 
 /** Tokens of the prompts, and which of them came from the cache; nothing where nobody tells the former. */
 function promptsText({ prompt_tokens, reused_tokens, saved_bytes }: RequestSummary): string[] {
@@ -80,7 +82,7 @@ export function requestsText({ requests: took }: RunReport): string | null {
     took.answered === null
       ? `${took.requests ?? 0} named by the engine, sent by others, so that their times are not identifiable`
       : `${took.answered} of ${took.requests ?? 0} answered`,
-    ...unnamedText(took),
+    ...openText(took),
     ...(took.joined === undefined ? [] : [`${took.joined} joined to the engine's own by their names`]),
     ...(took.others ? [`${took.others} more named by the engine`] : []),
     ...sharesText("first token", took.ttft_ms, ms),
@@ -96,7 +98,7 @@ export function requestsText({ requests: took }: RunReport): string | null {
 export function requestsInShort({ requests: took }: RunReport): string | null {
   if (took === undefined || took === null || took.why !== null) return null;
   if (took.answered === null)
-    return [`${took.requests ?? 0} named by the engine, sent by others`, ...unnamedText(took)].join(", ");
+    return [`${took.requests ?? 0} named by the engine, sent by others`, ...openText(took)].join(", ");
   const first = sharesText("first token", took.ttft_ms, (value) => formatNs(value * 1e6));
   return [`${took.answered} of ${took.requests ?? 0} answered`, ...first].join(", ");
 }

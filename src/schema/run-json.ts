@@ -121,6 +121,8 @@ const requests = z.object({
   others: count.optional(),
   /** Sequences that steps worked on and that have no name, beside the requests that the engine names; missing where all have one, and in older files. */
   unnamed: count.optional(),
+  /** Of the requests that the engine names those that it did not say to have ended: their tokens and bytes are those up to the end of the recording; missing where there are none, and in older files. */
+  under_way: count.optional(),
   /** Bytes of KV rows of reused_tokens, which were not computed; null where those of one are not known, missing in older files. */
   saved_bytes: u64.nullable().optional(),
   /** Why nothing is known, and what would make it known; null where the client is ours, or the engine names its requests. */

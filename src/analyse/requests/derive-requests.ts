@@ -8,7 +8,7 @@ import { isBatch } from "../../label/timeline/step-row.ts";
 import { runPaths } from "../../run-directory/run-directory.ts";
 import type { RequestSummary } from "../../schema/run-json.ts";
 import type { Database } from "../../sql/database.ts";
-import { engineRequests, unnamedSequences } from "./engine-requests.ts";
+import { engineRequests, requestsUnderWay, unnamedSequences } from "./engine-requests.ts";
 import { heldBytes, type Moment } from "./held-bytes.ts";
 import { joinedRequests } from "./join-requests.ts";
 import { decodingPid, type RequestBatches, type RequestRow, requestBatches } from "./request-batches.ts";
@@ -63,7 +63,7 @@ export async function deriveRequests(
     const named = engineRequests(steps, kvRows.tensors, origin_ns);
     if (named.length > 0) {
       writeParquetFile(path, "request_figures", [batchFromRows("request_figures", named)]);
-      return namedSummary(named, unnamedSequences(steps));
+      return namedSummary(named, { unnamed: unnamedSequences(steps), underWay: requestsUnderWay(steps) });
     }
     rmSync(path, { force: true });
     return steps.some(isBatch) ? notOurs() : null;

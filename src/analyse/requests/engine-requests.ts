@@ -68,6 +68,14 @@ export function unnamedSequences(steps: readonly StepRow[]): number {
   return Math.max(0, ...counts);
 }
 
+/** How many of them the engine did not say to have ended, up to the end of the recording: what is told of these is what they had by then. */
+export function requestsUnderWay(steps: readonly StepRow[]): number {
+  const [first] = namingProcesses(steps);
+  if (first === undefined) return 0;
+  const { ofProcess, named } = first;
+  return workedOn(ofProcess, named).filter(({ sequence }) => named.fateOf(sequence) !== "finished").length;
+}
+
 const UNTOLD = "its client is not ours: nobody says when it was sent";
 
 /** What is told of one. @param row_bytes of a token in all layers of the cache; null where that is not known */

@@ -14,8 +14,11 @@ export function notOurs(): RequestSummary {
   return { requests: null, answered: null, ...times, ...sums, ...rates, kv_bytes: null, why: WHY };
 }
 
-/** Of requests that the engine names, whose client is not ours. @param unnamed sequences beside them that have no name */
-export function namedSummary(figures: readonly RequestFigure[], unnamed = 0): RequestSummary {
+/** Of requests that the engine names, whose client is not ours: how many sequences beside them have no name, and how many of them had not ended. */
+export function namedSummary(
+  figures: readonly RequestFigure[],
+  { unnamed = 0, underWay = 0 }: { readonly unnamed?: number; readonly underWay?: number } = {},
+): RequestSummary {
   return {
     ...notOurs(),
     requests: figures.length,
@@ -28,6 +31,7 @@ export function namedSummary(figures: readonly RequestFigure[], unnamed = 0): Re
     ),
     saved_bytes: sum(figures.map(({ saved_bytes }) => (saved_bytes === null ? null : Number(saved_bytes)))),
     ...(unnamed > 0 ? { unnamed } : {}),
+    ...(underWay > 0 ? { under_way: underWay } : {}),
     why: null,
   };
 }

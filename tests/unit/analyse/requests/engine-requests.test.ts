@@ -1,5 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { engineRequests, unnamedSequences } from "../../../../src/analyse/requests/engine-requests.ts";
+import {
+  engineRequests,
+  requestsUnderWay,
+  unnamedSequences,
+} from "../../../../src/analyse/requests/engine-requests.ts";
 import { namedSummary } from "../../../../src/analyse/requests/request-summary.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 
@@ -54,7 +58,15 @@ describe("the requests that an engine names", () => {
     expect(unnamedSequences(steps)).toBe(0);
     // An engine that names none says so itself.
     expect(unnamedSequences(more)).toBe(0);
-    expect(namedSummary(engineRequests(steps, TENSORS, 0n), 2)).toMatchObject({ requests: 2, unnamed: 2 });
+    expect(namedSummary(engineRequests(steps, TENSORS, 0n), { unnamed: 2 })).toMatchObject({ requests: 2, unnamed: 2 });
+  });
+
+  test("are told to be under way where the engine did not say that they ended", () => {
+    const gone = row(400, "request", { request: "a", prompt_tokens: 10, is_gone: true }, { sequence_id: 0 });
+    expect([requestsUnderWay(steps), requestsUnderWay([...steps, gone]), requestsUnderWay([])]).toEqual([2, 1, 0]);
+    const told = namedSummary(engineRequests(steps, TENSORS, 0n), { underWay: 1 });
+    expect(told).toMatchObject({ requests: 2, under_way: 1 });
+    expect(namedSummary([])).not.toHaveProperty("under_way");
   });
 
   test("are one where they were put off and began anew, and where several processes work on each", () => {
