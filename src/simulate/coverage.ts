@@ -56,7 +56,7 @@ interface Ends {
 /** Times are written as whole ns. */
 const ROUNDING = 1e-6;
 /** Separates the worlds of a seed from its draws. */
-const WORLD_STREAM = 77;
+export const WORLD_STREAM = 77;
 
 /** What one run said, and what is true in it. */
 export interface Answer {

@@ -6,6 +6,7 @@ import type { Trap } from "../collect/ebpf/watch/traps.ts";
 import type { WatchMachine } from "../collect/ebpf/watch/watch-machine.ts";
 import { OP } from "../schema/operation.ts";
 import { ROLE } from "../schema/shared-numbers.ts";
+import { isWrite } from "./word-times.ts";
 import type { Policy, WordTrace, World, WorldStratum } from "./world.ts";
 
 export const PID = 1;
@@ -68,8 +69,6 @@ interface Armed {
   hits: number;
   on: boolean;
 }
-
-const isWrite = (op: number | undefined): boolean => op === OP.store || op === OP.load_store;
 
 /** @returns the machine, and its clock to be set before each poll */
 export function simulatedMachine(

@@ -4,7 +4,7 @@ import { OP } from "../schema/operation.ts";
 import type { WordTrace } from "./world.ts";
 
 const isRead = (op: number | undefined): boolean => op === OP.load || op === OP.load_store;
-const isWrite = (op: number | undefined): boolean => op === OP.store || op === OP.load_store;
+export const isWrite = (op: number | undefined): boolean => op === OP.store || op === OP.load_store;
 
 /** Counts of what happened to words. */
 export const NOTHING = {

@@ -2,14 +2,13 @@ import { expect, test } from "bun:test";
 import { groupsOf } from "../../../src/analyse/input/group.ts";
 import { figuresOf, METRICS } from "../../../src/analyse/metrics/registry.ts";
 import { OP } from "../../../src/schema/operation.ts";
+import { WORLD_STREAM } from "../../../src/simulate/coverage.ts";
 import { tryWorld } from "../../../src/simulate/trial.ts";
 import { USUAL_POLICY, type World } from "../../../src/simulate/world.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import { LIVING_WORLDS } from "./living-worlds.ts";
 
 const SEEDS = 40;
-/** As `coverageOf` separates the worlds of a seed from its draws. */
-const WORLD_STREAM = 77;
 const WORD_BYTES = 8;
 /** Two reads so near each other are one pass: fewer than one in a hundred here. */
 const MERGED = 0.01;

@@ -2,10 +2,12 @@
  * A few words that are very hot, of which some runs draw none: what can be told of their sum, and what nobody can tell. The seeds are
  * fixed, so that the outcome is too.
  */
+
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { MetricRow } from "../../../src/analyse/figures/metric-row.ts";
 import { computeMetrics } from "../../../src/analyse/metrics/registry.ts";
 import { passGapNs } from "../../../src/analyse/watched/passes.ts";
+import { WORLD_STREAM } from "../../../src/simulate/coverage.ts";
 import { addrOf } from "../../../src/simulate/machine.ts";
 import { truthOf } from "../../../src/simulate/reference.ts";
 import { tryWorld } from "../../../src/simulate/trial.ts";
@@ -17,8 +19,6 @@ setDefaultTimeout(180_000);
 
 const kind = WORLDS.find(({ name }) => name === "0.5 % of the words 100 times as hot");
 if (kind === undefined) throw new Error("there is no such world");
-/** As `coverageOf` separates the worlds of a seed from its draws. */
-const WORLD_STREAM = 77;
 const HOT = 2;
 
 /** Whether a watch of a run fell on a hot word, and what was told of the bytes read. */

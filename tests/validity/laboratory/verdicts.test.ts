@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { groupsOf } from "../../../src/analyse/input/group.ts";
 import { figuresOf, METRICS } from "../../../src/analyse/metrics/registry.ts";
 import { passGapNs } from "../../../src/analyse/watched/passes.ts";
+import { WORLD_STREAM } from "../../../src/simulate/coverage.ts";
 import { tryWorld } from "../../../src/simulate/trial.ts";
 import { USUAL_POLICY, type WorldKind } from "../../../src/simulate/world.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
@@ -13,8 +14,6 @@ import { trueLabels } from "./verdicts.ts";
 const SEEDS = 5;
 const UNDECIDED = "insufficient";
 const GAP_NS = passGapNs(USUAL_POLICY.trap_ns);
-/** As `coverageOf` separates the worlds of a seed from its draws. */
-const WORLD_STREAM = 77;
 
 const JUDGED = ["write_bytes_per_s", "write_once_ratio", "retention_p50_ns", "suitability"];
 const FAMILIES = METRICS.filter(({ metrics }) => metrics.some(({ name }) => JUDGED.includes(name)));

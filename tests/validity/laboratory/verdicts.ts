@@ -1,6 +1,7 @@
 /** What memory suits by the definitions of docs/metrics.md, from every access of a world. */
 import { truthOf } from "../../../src/simulate/reference.ts";
 import type { Truth } from "../../../src/simulate/true-quantiles.ts";
+import { isWrite } from "../../../src/simulate/word-times.ts";
 import type { World, WorldStratum } from "../../../src/simulate/world.ts";
 import { SECOND } from "./shapes.ts";
 
@@ -58,7 +59,7 @@ export function trueLabels({ strata, run_ns }: World, region_type: string, gapNs
 }
 
 /** The share of the bytes of weights that nothing wrote in the run: loading them is the one write that each has. */
-export function weightsWrittenOnce({ strata }: World, isWrite: (op: number) => boolean): number {
+export function weightsWrittenOnce({ strata }: World): number {
   const weights = strata.filter(({ region_type }) => region_type === "weight");
   const share = (word: WorldStratum["words"][number]): number => (word.op.some(isWrite) ? 0 : 1);
   const once = weights.map(
