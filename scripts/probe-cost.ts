@@ -212,8 +212,10 @@ const on = turns.filter((turn) => turn.on);
 /** Tokens that end in a turn: as many as begin in it. */
 const ended = on.flatMap((turn) => tokens.filter(({ end_ns }) => end_ns > turn.begin_ns && end_ns <= turn.end_ns));
 const hits = on.reduce((sum, turn) => sum + turn.hits, 0);
+const { hits: all, stepped, mean_ns } = session.hitCost();
+const each = `${((100 * stepped) / all).toFixed(1)} % of them stepped over, ${mean_ns?.toFixed(0) ?? "an unknown number of"} ns each where nothing else runs`;
 process.stdout.write(
-  `${told.length} tokens of ${(median(told.map(({ end_ns, begin_ns }) => end_ns - begin_ns)) / 1e6).toFixed(3)} ms, ${(median(told.map(({ cpu_ns }) => cpu_ns)) / 1e6).toFixed(3)} ms of CPU (medians); ${hits} hits, ${(hits / ended.length).toFixed(1)} a token
+  `${told.length} tokens of ${(median(told.map(({ end_ns, begin_ns }) => end_ns - begin_ns)) / 1e6).toFixed(3)} ms, ${(median(told.map(({ cpu_ns }) => cpu_ns)) / 1e6).toFixed(3)} ms of CPU (medians); ${hits} hits, ${(hits / ended.length).toFixed(1)} a token; ${each}
 CPU time of a token with probes, by medians of a turn: ${ratio(({ cpu_ns }) => cpu_ns, median)}
 the same by means: ${ratio(({ cpu_ns }) => cpu_ns, mean)}
 time of a token with probes, by medians: ${ratio(({ begin_ns, end_ns }) => end_ns - begin_ns, median)}
