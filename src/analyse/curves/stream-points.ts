@@ -6,12 +6,10 @@ import { drawnPlaces, flipped } from "./share-points.ts";
 
 /** Every point tells of all observations, as none of a stream is followed by itself. */
 export function streamPoints(times: BinnedTimes, falling: boolean): CurvePoint[] {
-  const { values, shares, censored } = binnedShares(times);
+  const curve = binnedShares(times);
+  const { values, shares, censored } = curve;
   const places = [...drawnPlaces(values, shares)];
-  const intervals = binnedShareIntervals(
-    times,
-    places.map((position) => [values[position] ?? 0, shares[position] ?? 0]),
-  );
+  const intervals = binnedShareIntervals(times, curve, places);
   let counted = 0;
   return places.map((position, k) => {
     const share = intervals[k] ?? { value: null, lo: null, hi: null };

@@ -20,7 +20,7 @@ export const AGES: EpochTimes = {
   stepOpen: "rows that were in the cache before the first step seen",
   watchMethod:
     "KM of the time back to the last write, over read passes in a common window, censored at the start of the exposure; interval by the share up to each time, addresses resampled",
-  streamMethod: "KM of the time back to the last store (per address read), n counts reads",
+  streamMethod: "KM of the time from each read back to the last store, n counts reads",
   streamOpen: "written before the trace begins, or never",
   stream: 1004,
   needsEveryWrite: false,
@@ -47,6 +47,7 @@ export const ageAtRead: MetricFamily = {
     "Where addresses are very unlike and the quantile has no upper end, its lower end allows for passes over busier bytes, of which none was drawn, as that of `iai` does.",
     "Watches with a high trap limit stand in for all only where what the others saw has no median; reads that they lack of those that all count may be of any age.",
     "KV rows by steps: the age of each row at each step that needs it, weighted by bytes needed, resampled by sequence as retention is; a row that was in the cache before the first step is older than the time since that step, and censored there; what batches may have needed before it was known what their context held is allowed for, as younger or older than all of it.",
+    "Of traces that hold every access each read counts alike. What no store of the trace wrote is as old as the trace by then at the lower end, and older than any at the upper one.",
   ],
   sources: [
     ["step", "KV rows: each step needs those of the sequences in its batch"],

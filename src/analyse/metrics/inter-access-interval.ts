@@ -59,8 +59,8 @@ function passIntervals(
 
 function everyFigures(group: Group): Figure[] {
   if (group.stream === null) return [];
-  const method = "KM of gaps between accesses to one address (Wang-Chang weights, per address), n counts gaps";
-  return streamQuantiles(group.stream.intervals, QUANTILES, method, "addresses with one access");
+  const method = "KM of the time from each access to the next one to its address, n counts accesses";
+  return streamQuantiles(group.stream.intervals, QUANTILES, method, "no access follows the last one to an address");
 }
 
 /** The time from each pass in the windows to the next one, by passes picked at random. */
@@ -197,6 +197,7 @@ export const interAccessInterval: MetricFamily = {
     "Intervals shorter than the pass gap cannot appear.",
     "The program stands still in traps: the lower end allows for those in each, as long as they are in the mean and twice the root of their number more; where these may be more than half of it, there is no value.",
     "The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
+    "Of traces that hold every access each access counts alike. No other follows the last one to an address before the end: the lower end takes that one does there, the upper one that none ever does.",
   ],
   sources: [
     ["watch", "every access to the watched bytes is seen"],

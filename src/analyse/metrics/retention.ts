@@ -18,8 +18,7 @@ export const RETENTION: EpochTimes = {
   stepOpen: "rows still in the cache at the end",
   watchMethod:
     "write to last read before the next write or the free, over write passes in a common window (inverse probability of censoring), interval by the share up to each time, addresses resampled",
-  streamMethod:
-    "KM of store to last read before the next store (Wang-Chang weights, per address written), n counts stores",
+  streamMethod: "KM of the time from each store to the last read before the next one to its address, n counts stores",
   streamOpen: "not overwritten by the end of the trace",
   stream: 1003,
   needsEveryWrite: true,
@@ -55,6 +54,7 @@ export const retention: MetricFamily = {
     "What is resampled is what a sequence writes from one emptying to the next, such as a request: its length decides how long all of its rows are needed.",
     "With fewer than 6 of them what was seen is a bound from below; an upper end needs 12, 300 and 3000 of them for p50, p90 and p99, and 5 beyond the quantile by their effective number (Kish).",
     "The lower end takes open rows as needed no more, the upper one as others went on.",
+    "Of traces that hold every access each store counts alike. Those that no other follows are open: the lower end takes what they wrote as needed no longer than was seen, the upper one as longer than any.",
   ],
   sources: [
     ["step", "KV rows: the engine's batches, clears and trims"],

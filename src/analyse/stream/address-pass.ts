@@ -26,15 +26,15 @@ export interface AddressSums {
   /** 64 B lines and 4 KiB pages touched. */
   readonly lines: BlockCounts;
   readonly pages: BlockCounts;
-  /** From one access to the next, every address with the same weight. */
+  /** From each access to the next one; from the last one of an address to the end of the trace, and open there. */
   readonly intervals: BinnedTimes;
-  /** From one access to the next, every access with the same weight. */
+  /** From one access to the next. */
   readonly reuse: BinnedTimes;
   /** Sum of those times. */
   readonly reuse_ns: Float64Array;
-  /** From a store to the last read before the next one, every address with the same weight. */
+  /** From each store to the last read before the next one; open for the last one of an address. */
   readonly retention: BinnedTimes;
-  /** From the last store to a read, every address with the same weight. */
+  /** From the last store to each read; of one before the first store, from the begin of the trace, and open there. */
   readonly ages: BinnedTimes;
 }
 
@@ -74,21 +74,9 @@ function takeSeveral(
   end: number,
   sums: AddressSums,
   group: number,
+  windowNs: number,
 ): void {
-  let reads = 0;
   let writes = 0;
-  for (let i = from; i < end; i++) {
-    const op = opOf(code[i] as number);
-    if (isRead(op)) reads += 1;
-    if (isWrite(op)) writes += 1;
-  }
-  sums.addresses[group] = (sums.addresses[group] as number) + 1;
-  if (writes > 0) sums.written[group] = (sums.written[group] as number) + 1;
-  if (writes === 1) sums.written_once[group] = (sums.written_once[group] as number) + 1;
-  // The rule of Wang and Chang: the open time of an address counts only where it has no complete one.
-  const perInterval = 1 / (end - from - 1);
-  const perEpoch = 1 / Math.max(1, writes - 1);
-  const perRead = 1 / reads;
   let before = Number.NaN;
   let written = Number.NaN;
   let lastRead = Number.NaN;
@@ -98,7 +86,7 @@ function takeSeveral(
     if (i > from) {
       const gap = now - before;
       const bin = binOf(gap);
-      addTime(sums.intervals, gap, bin, perInterval, group, true);
+      addTime(sums.intervals, gap, bin, 1, group, true);
       addTime(sums.reuse, gap, bin, 1, group, true);
       sums.reuse_ns[group] = (sums.reuse_ns[group] as number) + gap;
     }
@@ -107,18 +95,24 @@ function takeSeveral(
       lastRead = now;
       const wasWritten = !Number.isNaN(written);
       const age = wasWritten ? now - written : now;
-      addTime(sums.ages, age, binOf(age), perRead, group, wasWritten);
+      addTime(sums.ages, age, binOf(age), 1, group, wasWritten);
     }
     if (isWrite(op)) {
       if (!Number.isNaN(written)) {
         const need = lastRead > written ? lastRead - written : 0;
-        addTime(sums.retention, need, binOf(need), perEpoch, group, true);
+        addTime(sums.retention, need, binOf(need), 1, group, true);
       }
+      writes += 1;
       written = now;
       lastRead = Number.NaN;
     }
   }
-  if (writes === 1) {
+  sums.addresses[group] = (sums.addresses[group] as number) + 1;
+  if (writes > 0) sums.written[group] = (sums.written[group] as number) + 1;
+  if (writes === 1) sums.written_once[group] = (sums.written_once[group] as number) + 1;
+  const rest = windowNs - before;
+  addTime(sums.intervals, rest, binOf(rest), 1, group, false);
+  if (writes > 0) {
     const need = lastRead > written ? lastRead - written : 0;
     addTime(sums.retention, need, binOf(need), 1, group, false);
   }
@@ -169,7 +163,7 @@ export function addressPass(ordered: SortedAccesses, windowNs: number, sums: rea
     onPage += end - from;
     const group = Math.imul(lineNumber ^ Math.imul(h, SPREAD), SPREAD) >>> GROUP_SHIFT;
     if (end - from === 1) takeOne(sumsOfClass, time[from] as number, opOf(c), group, windowNs);
-    else takeSeveral(ordered, from, end, sumsOfClass, group);
+    else takeSeveral(ordered, from, end, sumsOfClass, group, windowNs);
     from = end;
   }
   countBlock(sumsOfClass.lines, onLine);

@@ -38,29 +38,45 @@ function occupied({ event, censored }: Bins): Occupied {
   };
 }
 
-/**
- * The value at which the product-limit curve falls to 1 - q, straight inside a bin; Infinity where it does not. With
- * `seen`, every censored time counts as a whole one, since none is shorter.
- */
-function binQuantile({ bin, event, censored, total }: Occupied, seen: boolean, q: number): number {
+/** How times of which only a lower end is known count: as those like them, as if they ended there, or as longer than any. */
+type Open = "alike" | "ended" | "endless";
+
+/** Which value stands for a quantile: where several may, the least of them, one between, or the most. */
+type Side = "least" | "middle" | "most";
+
+/** Shares that differ by less are the same. */
+const SAME = 1e-9;
+
+/** True where a curve that has fallen to `left` has reached the quantile: on the side of the most, where it has passed it. */
+function isReached(left: number, q: number, side: Side): boolean {
+  return side === "most" ? left === 0 || left < 1 - q - SAME : left <= 1 - q + SAME;
+}
+
+/** The whole numbers that a bin holds, and one that is as far between them as the curve has fallen inside the bin. */
+function insideBin(bin: number, fallen: number, side: Side): number {
+  if (bin === 0) return 0;
+  const [from, end] = [edge(bin, FINE_BITS), edge(bin + 1, FINE_BITS)];
+  const [least, most] = [Math.ceil(from), Math.ceil(end) - 1];
+  if (side !== "middle") return side === "least" ? least : most;
+  return Math.min(most, Math.max(least, from + fallen * (end - from)));
+}
+
+/** The value at which the curve falls to 1 - q; Infinity where it does not. */
+function binQuantile({ bin, event, censored, total }: Occupied, open: Open, q: number, side: Side): number {
   let atRisk = total;
   const nothing = atRisk * NOTHING;
-  const target = 1 - q + 1e-12;
   let s = 1;
   for (let k = 0; k < bin.length && atRisk > nothing; k++) {
     const ended = event[k] as number;
     const cut = censored[k] as number;
-    const e = seen ? ended + cut : ended;
+    const e = open === "ended" ? ended + cut : ended;
     if (e > 0) {
       const after = atRisk - e <= nothing ? 0 : s * (1 - e / atRisk);
-      if (after <= target) {
-        const i = bin[k] as number;
-        const from = edge(i, FINE_BITS);
-        return i === 0 ? 0 : from + ((s - target) / (s - after)) * (edge(i + 1, FINE_BITS) - from);
-      }
+      if (isReached(after, q, side)) return insideBin(bin[k] as number, Math.min(1, (s - 1 + q) / (s - after)), side);
       s = after;
     }
-    atRisk -= ended + cut;
+    // What never ends is at risk for ever.
+    atRisk -= open === "endless" ? ended : ended + cut;
   }
   return Number.POSITIVE_INFINITY;
 }
@@ -70,29 +86,32 @@ interface Ordered {
   readonly value: Float64Array;
   readonly weight: Float64Array;
   readonly complete: Uint8Array;
+  readonly open: Open;
   /** True where all are complete and weigh the same. */
   readonly alike: boolean;
 }
 
-function ordered({ n, value, weight, complete }: BinnedTimes, seen: boolean): Ordered {
+function ordered({ n, value, weight, complete }: BinnedTimes, open: Open): Ordered {
   const order = Uint32Array.from({ length: n }, (_, i) => i).sort(
     (a, b) => (value[a] ?? 0) - (value[b] ?? 0) || (complete[b] ?? 0) - (complete[a] ?? 0),
   );
+  const isEnded = open === "ended";
   return {
     value: Float64Array.from(order, (i) => value[i] ?? 0),
     weight: Float64Array.from(order, (i) => weight[i] ?? 0),
-    complete: Uint8Array.from(order, (i) => (seen ? 1 : (complete[i] ?? 0))),
-    alike: order.every((i) => (seen || complete[i] === 1) && weight[i] === weight[0]),
+    complete: Uint8Array.from(order, (i) => (isEnded ? 1 : (complete[i] ?? 0))),
+    open,
+    alike: order.every((i) => (isEnded || complete[i] === 1) && weight[i] === weight[0]),
   };
 }
 
 /**
  * The q-quantile of kept observations: between the two nearest of equal, complete ones (Hyndman and Fan's type 7, the
- * habit of numpy and pandas), else where the product-limit curve falls to 1 - q.
+ * habit of numpy and pandas), else where the curve falls to 1 - q.
  */
-function keptQuantile({ value, weight, complete, alike }: Ordered, q: number): number {
+function keptQuantile({ value, weight, complete, open, alike }: Ordered, q: number, side: Side): number {
   const n = value.length;
-  if (alike) {
+  if (alike && side === "middle") {
     const rank = q * (n - 1);
     const low = value[Math.floor(rank)] ?? Number.NaN;
     return low + ((value[Math.ceil(rank)] ?? Number.NaN) - low) * (rank - Math.floor(rank));
@@ -105,9 +124,9 @@ function keptQuantile({ value, weight, complete, alike }: Ordered, q: number): n
     const w = weight[i] ?? 0;
     if (complete[i]) {
       s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
-      if (s <= 1 - q + 1e-9) return value[i] ?? Number.NaN;
+      if (isReached(s, q, side)) return value[i] ?? Number.NaN;
     }
-    atRisk -= w;
+    if (complete[i] || open !== "endless") atRisk -= w;
   }
   return Number.POSITIVE_INFINITY;
 }
@@ -164,15 +183,6 @@ function sharesWithout(binned: BinnedTimes, pooled: Pooled, seen: boolean, value
   return [...s].map((share) => 1 - share).filter((_, g) => (pooled.group[g] as number) > 0);
 }
 
-/** Woodruff's interval (JASA 47, 1952): the quantiles at the ends of the interval of the share; its error by jackknife. */
-function woodruff(q: number, quantileAt: (q: number) => number, sharesAt: (value: number) => number[]): Interval {
-  const value = quantileAt(q);
-  if (!Number.isFinite(value)) return interval(null, null, null);
-  const reach = jackknifeReach(sharesAt(value));
-  if (reach === null) return interval(value, null, null);
-  return interval(value, quantileAt(Math.max(1e-9, q - reach)), quantileAt(Math.min(1 - 1e-9, q + reach)));
-}
-
 /** Share of the weight that is censored; 0 without observations. */
 export function censoredShare({ n_censored, fine }: BinnedTimes): number {
   if (n_censored === 0) return 0;
@@ -186,27 +196,32 @@ export function censoredShare({ n_censored, fine }: BinnedTimes): number {
 }
 
 /**
- * One interval per q in (0, 1); a quantile that the curve does not reach has at most a lower end: that of the times as
- * they were seen. No interval with fewer than eight groups.
+ * One interval per q in (0, 1): the quantiles at the ends of the interval of the share (Woodruff, JASA 47, 1952), whose error is
+ * by jackknife; at the lower end with all that is open as if it ended there, at the upper one as longer than any, so that the
+ * quantile of the whole times lies between, whatever they are, and in whatever place of their bins. One that the curve does not
+ * reach has a lower end at most. With fewer than eight groups what is open alone makes an interval.
  */
 export function binnedQuantiles(binned: BinnedTimes, qs: readonly number[]): Interval[] {
   if (binned.n === 0) return qs.map(() => interval(null, null, null));
   const pooled = pool(binned);
-  const estimate = (q: number, valueAt: (q: number) => number, seen: boolean): Interval =>
-    woodruff(q, valueAt, (value) => sharesWithout(binned, pooled, seen, value));
+  const isOpen = binned.n_censored > 0;
   const bins = binned.n > FEW ? occupied(binned.fine) : null;
-  const reader = (seen: boolean): ((q: number) => number) => {
-    if (bins !== null) return (q) => binQuantile(bins, seen, q);
-    const kept = ordered(binned, seen);
-    return (q) => keptQuantile(kept, q);
+  const reader = (open: Open): ((q: number, side: Side) => number) => {
+    if (bins !== null) return (q, side) => binQuantile(bins, open, q, side);
+    const kept = ordered(binned, open);
+    return (q, side) => keptQuantile(kept, q, side);
   };
-  const quantileOfAll = reader(false);
-  const found = qs.map((q) => estimate(q, quantileOfAll, false));
-  if (binned.n_censored === 0 || found.every(({ value, lo }) => value !== null && lo !== null)) return found;
-  const seenAt = reader(true);
-  return found.map((one, k) => {
-    if (one.value !== null && one.lo !== null) return one;
-    return interval(one.value, one.lo ?? estimate(qs[k] ?? 0, seenAt, true).lo, one.hi);
+  const alike = reader("alike");
+  const [ended, endless] = isOpen ? [reader("ended"), reader("endless")] : [alike, alike];
+  return qs.map((q) => {
+    const value = alike(q, "middle");
+    const isKnown = Number.isFinite(value);
+    const shares = sharesWithout(binned, pooled, !isKnown, isKnown ? value : ended(q, "middle"));
+    const reach = jackknifeReach(shares);
+    if (reach === null && !isOpen) return interval(value, null, null);
+    const least = ended(Math.max(NOTHING, q - (reach ?? 0)), "least");
+    if (!isKnown) return interval(null, least, null);
+    return interval(value, least, endless(Math.min(1 - NOTHING, q + (reach ?? 0)), "most"));
   });
 }
 
@@ -215,21 +230,26 @@ export interface BinnedShares {
   readonly values: Float64Array;
   /** Share of the weight up to each value. */
   readonly shares: Float64Array;
+  /** The same where all that is open is longer than any, and where it ended as far as it was seen. */
+  readonly least: Float64Array;
+  readonly most: Float64Array;
   /** Observations that were cut short from the value before up to each. */
   readonly censored: Float64Array;
 }
 
 /** The curve at every value that was kept, or at the upper end of every bin that holds something. */
 export function binnedShares(binned: BinnedTimes): BinnedShares {
-  const kept = binned.n > FEW ? null : ordered(binned, false);
+  const kept = binned.n > FEW ? null : ordered(binned, "alike");
   const bins = kept === null ? occupied(binned.fine) : null;
   const count = kept?.value.length ?? bins?.bin.length ?? 0;
-  const values: number[] = [];
-  const shares: number[] = [];
-  const censored: number[] = [];
-  let atRisk = bins?.total ?? 0;
-  for (const weight of kept?.weight ?? []) atRisk += weight;
-  const nothing = atRisk * NOTHING;
+  const found = { values: [], shares: [], least: [], most: [], censored: [] } as {
+    readonly [K in keyof BinnedShares]: number[];
+  };
+  let total = bins?.total ?? 0;
+  for (const weight of kept?.weight ?? []) total += weight;
+  const nothing = total * NOTHING;
+  let atRisk = total;
+  let endedBy = 0;
   let s = 1;
   for (let i = 0; i < count; i++) {
     const value = kept?.value[i] ?? edge((bins?.bin[i] ?? 0) + 1, FINE_BITS);
@@ -238,33 +258,36 @@ export function binnedShares(binned: BinnedTimes): BinnedShares {
     const cut = bins?.censored[i] ?? (isWhole ? 0 : (kept?.weight[i] ?? 0));
     if (ended > 0) s = atRisk - ended <= nothing ? 0 : s * (1 - ended / atRisk);
     atRisk -= ended + cut;
+    endedBy += ended;
     const open = kept === null ? cut : isWhole ? 0 : 1;
-    if (values.at(-1) === value) {
-      shares[shares.length - 1] = 1 - s;
-      censored[censored.length - 1] = (censored.at(-1) ?? 0) + open;
-    } else {
-      values.push(value);
-      shares.push(1 - s);
-      censored.push(open);
-    }
+    const place = found.values.at(-1) === value ? found.values.length - 1 : found.values.push(value) - 1;
+    found.shares[place] = 1 - s;
+    found.least[place] = endedBy / total;
+    found.most[place] = 1 - atRisk / total;
+    found.censored[place] = (found.censored[place] ?? 0) + open;
   }
+  const column = (name: keyof BinnedShares): Float64Array => Float64Array.from(found[name]);
   return {
-    values: Float64Array.from(values),
-    shares: Float64Array.from(shares),
-    censored: Float64Array.from(censored),
+    values: column("values"),
+    shares: column("shares"),
+    least: column("least"),
+    most: column("most"),
+    censored: column("censored"),
   };
 }
 
-/** The interval of the share up to each value, by leaving out one group; no ends with fewer than eight groups. */
+/** The interval of the share up to each of some values, by leaving out one group and by what is open; no ends with fewer than eight groups. */
 export function binnedShareIntervals(
   binned: BinnedTimes,
-  places: readonly (readonly [value: number, share: number])[],
-) {
+  { values, shares, least, most }: BinnedShares,
+  places: readonly number[],
+): Interval[] {
   const pooled = pool(binned);
-  return places.map(([value, share]): Interval => {
-    const reach = jackknifeReach(sharesWithout(binned, pooled, false, value));
+  return places.map((place) => {
+    const share = shares[place] ?? 0;
+    const reach = jackknifeReach(sharesWithout(binned, pooled, false, values[place] ?? 0));
     if (reach === null) return interval(share, null, null);
-    return interval(share, Math.max(0, share - reach), Math.min(1, share + reach));
+    return interval(share, Math.max(0, (least[place] ?? 0) - reach), Math.min(1, (most[place] ?? 1) + reach));
   });
 }
 

@@ -13,6 +13,8 @@ export const HIDDEN_STORES = "stores hide behind stalled loads at a timer's ip";
 export const NO_PERIOD =
   "the trace does not say how many accesses a row stands for: give --period, 1 where it holds every access";
 
+const OPEN = "from what is open ending where it was seen last to its never ending";
+
 /** One figure per quantile of a distribution. */
 export function streamQuantiles(
   times: BinnedTimes,
@@ -32,7 +34,7 @@ export function streamQuantiles(
     n_censored: times.n_censored,
     censored: censoredShare(times),
     coverage: 1,
-    method: `${what}; interval of the share by leaving out one of 64 groups (Woodruff)`,
+    method: `${what}; interval of the share by leaving out one of 64 groups (Woodruff)${times.n_censored > 0 ? `, ${OPEN}` : ""}`,
     ...(times.n_censored > 0 ? { why: open } : {}),
   }));
 }

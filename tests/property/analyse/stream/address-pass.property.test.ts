@@ -128,11 +128,16 @@ describe("the passes over a trace", () => {
                 need = 0;
               }
             });
-            if (written !== null && own.length === 0) own.push({ value: need, complete: false });
+            if (written !== null) own.push({ value: need, complete: false });
             needs.push(...own);
           }
           const of = sums[kind] as AddressSums;
           expect(of.reuse.n).toBe(gaps.length);
+          const last = byKey(
+            rows.filter((row) => row.kind === kind),
+            (row) => String(row.address),
+          ).length;
+          expect([of.intervals.n, of.intervals.n_censored]).toEqual([gaps.length + last, last]);
           expect([...of.reuse.value.subarray(0, gaps.length)].sort((a, b) => a - b)).toEqual(
             gaps.sort((a, b) => a - b),
           );
