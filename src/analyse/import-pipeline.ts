@@ -1,6 +1,7 @@
 /** Everything that is derived from a labelled trace that was recorded elsewhere: reduce, estimate, write. */
 import { join } from "node:path";
 import { openTraceFile } from "../label/trace/trace-file.ts";
+import type { LedgerRow } from "../schema/ledger.ts";
 import { type Database, openDatabase } from "../sql/database.ts";
 import { streamRegions } from "./by-region/stream-regions.ts";
 import { writeRegionMetrics } from "./by-region/write-region-metrics.ts";
@@ -42,6 +43,15 @@ function engineOnUse(runDir: string): AsyncDisposable & { database(): Promise<Da
   };
 }
 
+/** What the ledger says of rows without an address or a time: they are accesses of some class, which no figure has. */
+function lostRows(seen: number, incomplete: number): LedgerRow[] {
+  if (incomplete === 0) return [];
+  const counts = { seen, kept: seen - incomplete, filtered: 0, dropped: incomplete, dropped_by: { incomplete } };
+  return [
+    { stream: "access", source: IMPORT, stage: "decode", way: null, pid: null, ...counts, unseen_estimate: null },
+  ];
+}
+
 /**
  * Derives metrics.parquet, region_metrics.parquet, curves.parquet and heat.parquet of a run directory from a labelled trace that was recorded elsewhere. The trace keeps its
  * labels and is not changed.
@@ -57,8 +67,10 @@ export async function analyseImport(
   await using engine = engineOnUse(runDir);
   const file = await openTraceFile(engine.database, trace);
   const reduced = await reduceTrace(engine.database, file, period);
+  const incomplete = file.rows - reduced.rows;
   const input: AnalysisInput = {
     ...facts,
+    ledger: [...facts.ledger, ...lostRows(file.rows, incomplete)],
     t0_ns: reduced.origin_ns,
     window_ns: reduced.window_ns,
     watches: [],
@@ -77,7 +89,6 @@ export async function analyseImport(
   writeCurves(runDir, curves);
   writeRegionMetrics(runDir, streamRegions(input, reduced.regionSums));
   writeHeat(runDir, reduced.heat, [IMPORT], reduced.origin_ns);
-  const incomplete = file.rows - reduced.rows;
   return {
     input,
     metrics,

@@ -1,6 +1,7 @@
 /** Figures of the regions of a trace that holds every access: counts, without sampling error. */
 
 import { lostPct } from "../../schema/loss.ts";
+import { tooLossy } from "../figures/figure-row.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { AnalysisInput } from "../input/input.ts";
 import type { RegionSum } from "../stream/region-sums.ts";
@@ -55,6 +56,7 @@ function countsOf(sum: RegionSum): Count[] {
 /** @param sums of regions, of a trace in which every row is one access */
 export function streamRegions({ window_ns, ledger }: AnalysisInput, sums: readonly RegionSum[]): RegionRows[] {
   const lost_pct = lostPct(ledger, IMPORT);
+  const lost = tooLossy({ source: IMPORT, pct: lost_pct, isUnread: false });
   return sums.map((sum) => ({
     region_id: sum.region_id,
     name: null,
@@ -70,9 +72,9 @@ export function streamRegions({ window_ns, ledger }: AnalysisInput, sums: readon
       grain_bytes: grain_bytes ?? null,
       source: IMPORT,
       unit,
-      value,
-      lo: value,
-      hi: value,
+      value: lost === null ? value : null,
+      lo: lost === null ? value : null,
+      hi: lost === null ? value : null,
       ci_level: null,
       n: sum.rows,
       n_censored: 0,
@@ -80,8 +82,8 @@ export function streamRegions({ window_ns, ledger }: AnalysisInput, sums: readon
       window_ns,
       method: "census of the rows of the region; no sampling error",
       label: null,
-      status: value === null ? "not_identifiable" : "ok",
-      why: value === null ? why : null,
+      status: value === null ? "not_identifiable" : lost === null ? "ok" : "insufficient",
+      why: value === null ? why : lost,
       lost_pct,
     })),
   }));

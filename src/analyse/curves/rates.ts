@@ -7,7 +7,7 @@ import { type Group, setWithin } from "../input/group.ts";
 import type { AccessSums } from "../input/input.ts";
 import { coveredNs, type Span, spanOf } from "../input/span.ts";
 import { boundedRate } from "../metrics/byte-rates.ts";
-import { tooFewOf } from "../sampled/sampled-rates.ts";
+import { isWholeTrace, tooFewOf } from "../sampled/sampled-rates.ts";
 import { isShadowed, kindSums, SHADOW } from "../sampled/shadow.ts";
 import { kvStepSums } from "../steps/kv-step-sums.ts";
 import { NO_PERIOD } from "../stream/stream-figures.ts";
@@ -132,7 +132,7 @@ function sampledCurve(group: Group, kind: PassKind, frame: Pick<Curve, "curve" |
   if (sum === undefined) return null;
   const y_unit = "accesses/s";
   const [what, accesses] = kind === "read" ? (["loads", sum.loads] as const) : (["stores", sum.stores] as const);
-  const few = accesses.length === 0 ? `no ${what}` : tooFewOf(kindSums(sum, what), sum.source);
+  const few = accesses.length === 0 ? `no ${what}` : tooFewOf(kindSums(sum, what), isWholeTrace(group, sum));
   const isMoved = isShadowed(sum, what, group.input);
   const points = few === null && !isMoved ? sampledPoints(sum, kind) : [];
   const judged = rowOf(

@@ -45,7 +45,7 @@ function lossUnder({ input, scope, allocations, span }: Group, { source, rests_o
 }
 
 /** Why loss takes the value away; null where it does not. */
-function tooLossy({ source, pct, isUnread }: Loss): string | null {
+export function tooLossy({ source, pct, isUnread }: Loss): string | null {
   if (isUnread) return `segments of capture/ with events of ${source} are missing`;
   if (pct === null || pct <= MOST_LOST_PCT) return null;
   return `${Number(pct.toPrecision(3))} % of the events of ${source} were lost`;

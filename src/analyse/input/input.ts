@@ -166,6 +166,8 @@ export interface AccessSums {
   readonly rows: number;
   readonly load_rows: number;
   readonly store_rows: number;
+  /** Of an import: those of which nobody knows whether they read or wrote, weighted by period, and their rows. */
+  readonly unknown?: { readonly accesses: number; readonly rows: number };
   /** Distinct blocks of each grain in GRAINS, and how many were seen exactly once and exactly twice, for Chao1. */
   readonly seen: readonly SeenBlocks[];
   /** Of the step none, by grains from a page on; none for an import, whose addresses tell more. */

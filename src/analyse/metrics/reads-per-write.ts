@@ -7,8 +7,11 @@ import { withUnseen } from "../../statistics/unseen-room.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group } from "../input/group.ts";
 import type { AccessSums } from "../input/input.ts";
+import { isWholeTrace, tooFewOf } from "../sampled/sampled-rates.ts";
+import { kindSums } from "../sampled/shadow.ts";
 import { FEWEST_SEQUENCES, tooFewSequences } from "../steps/kv-need-figures.ts";
 import { HIDDEN_STORES, IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
+import { unknownAccesses, unknownReason, withUnknown } from "../stream/unknown-kinds.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { tooFewWatches } from "../watched/few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
@@ -107,16 +110,23 @@ function stepFigures({ kvRows, kvUntold, input }: Group): Figure[] {
 }
 
 /** A trace of every access has reads and writes; samples count instructions, as loads_per_store does. */
-function sampledFigure(sum: AccessSums): Figure {
+function sampledFigure(group: Group, sum: AccessSums): Figure {
   const base = { metric: METRIC, source: sum.source, n: sum.rows };
   if (sum.source !== IMPORT) {
     return notIdentifiable(METRIC, sum.source, sum.rows, sum.source === "clock" ? HIDDEN_STORES : NOT_PASSES);
   }
   const stores = sum.stores.reduce((a, b) => a + b, 0);
+  const isWhole = isWholeTrace(group, sum);
+  const unknown = unknownAccesses(sum);
+  const counted = withUnknown(streamRatio(sum.loads, sum.stores), stores / (stores + unknown), unknown / stores);
+  const hidden = unknownReason(sum);
+  const few = tooFewOf(kindSums(sum, "loads"), isWhole) ?? tooFewOf(kindSums(sum, "stores"), isWhole);
   return {
     ...base,
-    estimate: stores > 0 ? streamRatio(sum.loads, sum.stores) : interval(null, null, null),
+    estimate: stores > 0 && few === null ? counted : interval(null, null, null),
     method: "ratio of sums weighted by period, jackknife over blocks of time; n counts samples",
+    ...(hidden === null ? {} : { bound: true, why: hidden }),
+    ...(few === null ? {} : { why: few }),
     ...(stores > 0 ? {} : { not_identifiable: true, why: "no store sampled" }),
     ...(sum.period_known ? {} : { not_identifiable: true, why: NO_PERIOD }),
   };
@@ -159,6 +169,8 @@ export const readsPerWrite: MetricFamily = {
   figures: (group) => [
     watchFigure(group),
     ...(group.span.step === "all" ? stepFigures(group) : []),
-    ...group.sums.filter((sum) => sum.source === "clock" || sum.loads.length > 0).map(sampledFigure),
+    ...group.sums
+      .filter((sum) => sum.source === "clock" || sum.loads.length > 0)
+      .map((sum) => sampledFigure(group, sum)),
   ],
 };

@@ -9,6 +9,7 @@ import { sampledWriteOnce } from "../sampled/sampled-write-once.ts";
 import { cacheClears } from "../steps/cache-clears.ts";
 import { kvWriteOnce } from "../steps/kv-write-once.ts";
 import { IMPORT, streamShare, sumOf } from "../stream/stream-figures.ts";
+import { unknownReasonOf, unknownRows, withUnknown } from "../stream/unknown-kinds.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
 import { type Block, lineBlocks, wordBlocks } from "../watched/write-history.ts";
 import { type Figure, type MetricFamily, notIdentifiable, noWriteReason } from "./metric.ts";
@@ -122,20 +123,22 @@ function everyFigures(group: Group): Figure[] {
   const none = n === 0;
   // Where all are alike no resample differs: the addresses are then the units.
   const alike = once === 0 || once === n;
+  const estimate = alike ? clopperPearson(once, n) : streamShare(written_once, written);
+  // One that may have written makes of a word written once one that was written twice, or is the only one to its word.
+  const unknown = unknownRows(group);
+  const least = once > 0 ? Math.max(0, 1 - unknown / once) : 1;
+  const hidden = unknownReasonOf(group);
   return [
     {
       metric: METRIC,
       source: IMPORT,
-      estimate: none
-        ? interval(null, null, null)
-        : alike
-          ? clopperPearson(once, n)
-          : streamShare(written_once, written),
+      estimate: none ? interval(null, null, null) : withUnknown(estimate, least, unknown / n),
       n,
       coverage: 1,
       method: alike
         ? "addresses with one store over addresses with a store; Clopper-Pearson"
         : "addresses with one store over addresses with a store; jackknife over 64 groups of 64 B lines",
+      ...(hidden === null ? {} : { bound: true, why: hidden }),
       ...(none ? { not_identifiable: true, why: "no store in the trace" } : {}),
     },
   ];

@@ -9,21 +9,30 @@ import type { Group } from "../input/group.ts";
 import type { AccessSums } from "../input/input.ts";
 import type { Figure, MetricFamily } from "../metrics/metric.ts";
 import { HIDDEN_STORES, IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
+import { unknownAccesses, unknownReason, withUnknown } from "../stream/unknown-kinds.ts";
 import { type AccessKind, atMost, isShadowed, type KindSums, kindSums, ofAllClasses, SHADOW } from "./shadow.ts";
 
 const LINE_BYTES = 64;
 /** With samples of a kind in fewer blocks of time among empty ones, one of them would decide how wide an interval is. */
 const FEWEST_BLOCKS = 10;
 
-/** Why samples of one kind are too few for a figure of them, however many there are of another; null where they are enough. */
-export function tooFewOf({ kind, accesses, rows }: KindSums, source: string): string | null {
-  if (source === IMPORT) return null;
+/**
+ * Why samples of one kind are too few for a figure of them, however many there are of another; null where they are enough.
+ * @param isWhole true where they are all accesses: then none is none
+ */
+export function tooFewOf({ kind, accesses, rows }: KindSums, isWhole: boolean): string | null {
+  if (isWhole) return null;
   const seen = accesses.reduce((count, ofBlock) => (ofBlock > 0 ? count + 1 : count), 0);
   if (seen < Math.min(FEWEST_BLOCKS, accesses.length)) {
     return `samples of ${kind} in ${seen} blocks of time, fewer than ${FEWEST_BLOCKS}`;
   }
   // One or two in each block: how blocks differ does not tell how many there could have been.
   return rows < FEWEST ? `${rows} samples of ${kind}, fewer than ${FEWEST}` : null;
+}
+
+/** True where the rows are all accesses of the class, and not one in so many. */
+export function isWholeTrace({ stream }: Group, { source }: AccessSums): boolean {
+  return source === IMPORT && stream !== null;
 }
 
 /** Accesses per second: the sum of the periods (Horvitz and Thompson) over the span. */
@@ -43,7 +52,7 @@ export function rateInversion(accessesPerSecond: Interval, lines: number): Inter
 
 /** How many loads a sampled class has for each store: instructions, whatever bytes they touch. */
 function loadsPerStore(group: Group, sum: AccessSums, isMoved: boolean): Figure {
-  const few = tooFewOf(kindSums(sum, "loads"), sum.source) ?? tooFewOf(kindSums(sum, "stores"), sum.source);
+  const few = tooFewOf(kindSums(sum, "loads"), false) ?? tooFewOf(kindSums(sum, "stores"), false);
   const hasStores = sum.stores.some((stores) => stores > 0);
   const isKnown = hasStores && few === null && !isMoved && sum.source !== "clock";
   const why =
@@ -88,13 +97,16 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
   const nothing = interval(null, null, null);
   const shadowed = { bound: true, why: SHADOW };
   const [loadsMoved, storesMoved] = (["loads", "stores"] as const).map((kind) => isShadowed(sum, kind, group.input));
+  const hidden = unknownReason(sum);
   const total = (kind: AccessKind): Float64Array => ofAllClasses(sum, kind, group.input).accesses;
   const rate = (kind: AccessKind, isMoved: boolean | undefined): Figure => {
     const samples = isMoved ? ofAllClasses(sum, kind, group.input) : kindSums(sum, kind);
-    const few = tooFewOf(samples, sum.source);
+    const few = tooFewOf(samples, isWholeTrace(group, sum));
     const seen = few === null ? perSecond(group, samples.accesses, sum.source) : nothing;
-    const reason = few === null ? (isMoved ? shadowed : {}) : { why: few };
-    return { ...base, metric: `${kind}_per_s`, estimate: isMoved ? atMost(seen) : seen, method, ...reason, ...no };
+    const open = hidden === null ? {} : { bound: true, why: hidden };
+    const reason = few === null ? (isMoved ? shadowed : open) : { why: few };
+    const most = withUnknown(seen, 1, (1e9 * unknownAccesses(sum)) / Math.max(1, group.span.window_ns));
+    return { ...base, metric: `${kind}_per_s`, estimate: isMoved ? atMost(seen) : most, method, ...reason, ...no };
   };
   const isMoved = loadsMoved === true || storesMoved === true;
   const accesses = isMoved ? total("loads").map((loads, i) => loads + (total("stores")[i] ?? 0)) : all;
@@ -150,6 +162,7 @@ export const sampledRates: MetricFamily = {
   estimator: [
     "Sum of sampling periods per second; the mean interval is time x lines / accesses.",
     "Where samples of PEBS may stand for neighbours of the accesses that they count, which is so below its highest precise level, all classes together bound the rates of each: docs/decisions/029-shadows-of-samples.md.",
+    "Rows of a trace that are neither told as loads nor as stores may be either: intervals have room for them, and above 1 % of the rows there are bounds only. So it is of what is told by loads and stores; ages and retention are not told then.",
   ],
   sources: [
     ["pebs", "samples of retired accesses, each standing for its period"],
@@ -158,7 +171,7 @@ export const sampledRates: MetricFamily = {
   ],
   not_by_sampling: null,
   suppressed:
-    "n < 30 samples; fewer than 30 samples of the kind; samples of it in fewer than 10 blocks of time, among empty ones; loss above 1 %; the clock source. PEBS with a shadow: upper ends of rates alone, and no loads per store.",
+    "n < 30 samples; fewer than 30 samples of the kind, or rows of a trace that does not hold every access; samples of it in fewer than 10 blocks of time, among empty ones; loss above 1 %; the clock source. PEBS with a shadow: upper ends of rates alone, and no loads per store.",
   spans: "steps",
   figures: (group) => group.sums.flatMap((sum) => figuresOf(group, sum)),
 };

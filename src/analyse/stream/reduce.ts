@@ -58,6 +58,7 @@ async function takeParts(
 function sumsOf(kind: number, time: TimePass, addresses: AddressSums, period: number | null): AccessSums | null {
   const rowsOf = (sums: Float64Array): Float64Array => sums.slice(kind * GROUPS, kind * GROUPS + time.blocks);
   const [loads, stores] = [rowsOf(time.loads), rowsOf(time.stores)];
+  const unknown = sumOf(rowsOf(time.unknown));
   const weighted = (rows: Float64Array): Float64Array => rows.map((n) => n * (period ?? 1));
   if (addresses.lines.distinct === 0) return null;
   return {
@@ -69,6 +70,7 @@ function sumsOf(kind: number, time: TimePass, addresses: AddressSums, period: nu
     stores: weighted(stores),
     load_rows: sumOf(loads),
     store_rows: sumOf(stores),
+    unknown: { accesses: unknown * (period ?? 1), rows: unknown },
     block_ns: time.block_ns,
     blocks_from_ns: 0,
     period_known: period !== null,

@@ -44,7 +44,10 @@ export function streamRatio(top: Float64Array, bottom: Float64Array): Interval {
   const [t, b] = [sumOf(top), sumOf(bottom)];
   if (!(b > 0)) return interval(null, null, null);
   const without: number[] = [];
-  for (const [g, part] of bottom.entries()) if (part > 0 && part < b) without.push((t - (top[g] ?? 0)) / (b - part));
+  for (const [g, part] of bottom.entries()) {
+    const above = top[g] ?? 0;
+    if (part < b && part + above > 0) without.push((t - above) / (b - part));
+  }
   const reach = jackknifeReach(without);
   return reach === null ? interval(t / b, null, null) : interval(t / b, Math.max(0, t / b - reach), t / b + reach);
 }

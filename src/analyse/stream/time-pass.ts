@@ -16,6 +16,8 @@ const FIRST_BLOCK_NS = 2 ** 18;
 export interface TimePass {
   readonly loads: Float64Array;
   readonly stores: Float64Array;
+  /** Neither known as loads nor as stores. */
+  readonly unknown: Float64Array;
   /** Pairs of successive accesses of one thread to the class, and of them those on one 4 KiB page. */
   readonly pairs: Float64Array;
   readonly same_page: Float64Array;
@@ -43,7 +45,7 @@ export interface TimePass {
  */
 export function timePass(period: number): TimePass {
   const sums = () => new Float64Array(CLASSES.length * GROUPS);
-  const [loads, stores, pairs, samePage] = [sums(), sums(), sums(), sums()];
+  const [loads, stores, unknown, pairs, samePage] = [sums(), sums(), sums(), sums(), sums()];
   const strides = CLASSES.map(() => binnedTimes());
   const runs = CLASSES.map(() => binnedTimes());
   const heat = heatSums(FIRST_BLOCK_NS);
@@ -65,6 +67,7 @@ export function timePass(period: number): TimePass {
   return {
     loads,
     stores,
+    unknown,
     pairs,
     same_page: samePage,
     strides,
@@ -102,7 +105,7 @@ export function timePass(period: number): TimePass {
         }
         last = time;
         while (time >= blockNs * GROUPS) {
-          for (const sum of [loads, stores, pairs, samePage]) foldRows(sum);
+          for (const sum of [loads, stores, unknown, pairs, samePage]) foldRows(sum);
           for (const times of [...strides, ...runs]) if (times.n > 0) foldGroups(times);
           blockNs *= 2;
           blockEnd = 0;
@@ -117,6 +120,7 @@ export function timePass(period: number): TimePass {
         const op = opOf(code);
         if (op === OP.load || op === OP.load_store) loads[cell] = (loads[cell] as number) + 1;
         if (op === OP.store || op === OP.load_store) stores[cell] = (stores[cell] as number) + 1;
+        if (op === OP.unknown) unknown[cell] = (unknown[cell] as number) + 1;
         const low = address[2 * i] as number;
         const high = address[2 * i + 1] as number;
         heat.add(kind, 0, 0, 0, low, high, time, op, period);

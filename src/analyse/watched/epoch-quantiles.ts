@@ -8,6 +8,7 @@ import { type Figure, noWriteReason } from "../metrics/metric.ts";
 import { type KvNeedTimes, kvNeedFigures } from "../steps/kv-need-figures.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
 import { streamQuantiles, sumOf } from "../stream/stream-figures.ts";
+import { unknownReasonOf } from "../stream/unknown-kinds.ts";
 import { tooFewOfUnnamed } from "./few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "./first-writes.ts";
 import { BUSIER } from "./rate/busier-bytes.ts";
@@ -97,6 +98,8 @@ function everyFigures(group: Group, epochs: EpochTimes): Figure[] {
     epochs.streamMethod,
     epochs.streamOpen,
   );
+  const hidden = unknownReasonOf(group);
+  if (hidden !== null) return figures.map((figure) => ({ ...figure, estimate: NOTHING, why: hidden }));
   if (sumOf(group.stream.written) > 0) return figures;
   return figures.map((figure) => ({ ...figure, not_identifiable: true, why: "no store in the trace" }));
 }

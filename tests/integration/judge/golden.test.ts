@@ -152,6 +152,24 @@ describe("a file that is no labelled trace", () => {
     expect(none.report.labels).toEqual([]);
   });
 
+  test("tells no figure where more than 1 % of its rows have no address", async () => {
+    const rowsOf = (lost: number) => `SELECT i::UBIGINT AS timestamp_ns,
+      CASE WHEN i % 1000 < ${lost} THEN NULL ELSE (64 * (i % 100))::UBIGINT END AS address,
+      CASE WHEN i % 2 = 0 THEN 'load' ELSE 'store' END AS op_type, 'weight' AS region_type, 1::UINTEGER AS region_id
+      FROM range(2000) AS rows(i)`;
+    for (const [lost, status] of [
+      [9, "ok"],
+      [50, "insufficient"],
+    ] as const) {
+      const { report } = await analyse(await table(rowsOf(lost)), options);
+      for (const metric of ["loads_per_s", "reads_per_write", "write_once_ratio", "reuse_time_p50_ns"]) {
+        const found = report.metrics.find((row) => row.metric === metric && row.source === "import");
+        expect([metric, found?.status]).toEqual([metric, status]);
+      }
+      expect(report.loss.find(({ source }) => source === "import")?.lost_pct ?? 0).toBeCloseTo(lost / 10, 9);
+    }
+  });
+
   test("is put in order of time where its rows are not", async () => {
     const rows = `SELECT ${row} UNION ALL SELECT 9::UBIGINT, 4096::UBIGINT, 'load', 'weight'`;
     const forward = await analyse(await table(`${rows} ORDER BY timestamp_ns`), options);

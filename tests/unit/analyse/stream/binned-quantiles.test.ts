@@ -68,6 +68,14 @@ describe("binned times", () => {
 });
 
 describe("the ratio of sums by group", () => {
+  test("varies with groups that have something above and nothing below", () => {
+    const bottom = Float64Array.from({ length: GROUPS }, (_, g) => (g < 10 ? 10 : 0));
+    const top = bottom.map((n, g) => (g === GROUPS - 1 ? 1000 : n));
+    const { value, hi } = streamRatio(top, bottom);
+    expect(value).toBe(11);
+    expect(hi ?? 0).toBeGreaterThan(20);
+  });
+
   test("has an interval that holds the truth as often as it says, and ends at 1 for a share", () => {
     let covered = 0;
     for (let run = 0; run < 100; run++) {
