@@ -1,4 +1,7 @@
 /** How often the program touches memory that the kernel must give it first. */
+
+import type { LedgerRow } from "../../schema/ledger.ts";
+import { lostPct } from "../../schema/loss.ts";
 import { interval } from "../../statistics/interval.ts";
 import type { Group } from "../input/group.ts";
 import { PROCESS, readingFigure } from "../process/census.ts";
@@ -11,7 +14,14 @@ const FAULT = "fault";
 const PER_SECOND = "faults_per_s";
 const PER_TOKEN = "faults_per_token";
 const NAMES: readonly string[] = [...FAULT_KINDS, PER_SECOND, PER_TOKEN];
-const METHOD = "census of the faults, each by its address and time; no sampling error; n counts faults of the run";
+const METHOD =
+  "census of the faults, each by its address and time; no sampling error, up to those that were lost; n counts faults of the run";
+
+/** Faults of the run without a row, at most: any of them may be of any class, kind and span. */
+function lostFaults(rows: number, ledger: readonly LedgerRow[]): number {
+  const share = (lostPct(ledger, FAULT) ?? 0) / 100;
+  return share < 1 ? Math.ceil((rows * share) / (1 - share)) : 0;
+}
 
 function recorded(group: Group): Figure[] {
   const { faults, span, input } = group;
@@ -21,19 +31,20 @@ function recorded(group: Group): Figure[] {
     if (group.scope === "class") return [];
     return NAMES.map((metric) => notIdentifiable(metric, FAULT, 0, "no page faults were recorded"));
   }
-  const exact = (metric: string, value: number): Figure => ({
+  const lost = lostFaults(rows, input.ledger);
+  const counted = (metric: string, count: number, per = 1): Figure => ({
     metric,
     source: FAULT,
-    estimate: interval(value, value, value),
+    estimate: interval(count / per, count / per, (count + lost) / per),
     n: rows,
     coverage: 1,
     census: true,
     method: METHOD,
   });
   return [
-    ...FAULT_KINDS.map((kind) => exact(kind, faults[kind])),
-    ...(span.window_ns > 0 ? [exact(PER_SECOND, (faults.faults * 1e9) / span.window_ns)] : []),
-    ...(span.tokens === null ? [] : [exact(PER_TOKEN, faults.faults / span.tokens)]),
+    ...FAULT_KINDS.map((kind) => counted(kind, faults[kind])),
+    ...(span.window_ns > 0 ? [counted(PER_SECOND, faults.faults, span.window_ns / 1e9)] : []),
+    ...(span.tokens === null ? [] : [counted(PER_TOKEN, faults.faults, span.tokens)]),
   ];
 }
 
@@ -105,7 +116,7 @@ export const pageFaults: MetricFamily = {
     },
   ],
   estimator: [
-    "Every fault is a row of the fault stream, and its address and time say of which region it is; what lies in no region that is known is unknown. /proc counts the faults of the traced processes as a whole, and also those that a call takes for a whole range at once, as mmap with MAP_POPULATE does: they are no exceptions of the program and have no row.",
+    "Every fault is a row of the fault stream, and its address and time say of which region it is; what lies in no region that is known is unknown. /proc counts the faults of the traced processes as a whole, and also those that a call takes for a whole range at once, as mmap with MAP_POPULATE does: they are no exceptions of the program and have no row. Of faults whose rows were lost nobody knows the class, kind and span: the upper end of each count has room for all.",
     "What a process did from its last reading to its end /proc does not count: its count is a lower end then.",
   ],
   sources: [
