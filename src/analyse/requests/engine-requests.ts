@@ -54,26 +54,47 @@ function namingProcesses(steps: readonly StepRow[]) {
   });
 }
 
+/** One engine in one process, and what it worked on. */
+interface Worker {
+  readonly ofProcess: readonly StepRow[];
+  readonly named: NamedSequences;
+  readonly requests: readonly Worked[];
+}
+
+/** The processes by what they work on: those that name the same requests have a part of the model each, others have requests of their own. */
+function workingTogether(steps: readonly StepRow[]): Worker[][] {
+  let together: Worker[][] = [];
+  for (const { ofProcess, named } of namingProcesses(steps)) {
+    const worker = { ofProcess, named, requests: workedOn(ofProcess, named) };
+    const names = new Set(worker.requests.map(({ name }) => name));
+    const isMine = (group: Worker[]): boolean =>
+      group.some(({ requests }) => requests.some(({ name }) => names.has(name)));
+    const mine = together.filter(isMine);
+    together = [...together.filter((group) => !isMine(group)), [...mine.flat(), worker]];
+  }
+  return together;
+}
+
 /**
- * Sequences that steps worked on and that nobody named, in the process that has most of them: of requests that ended before they were read, or of
+ * Sequences that steps worked on and that nobody named, in the process that has most of them of those that work together: of requests that ended before they were read, or of
  * another model than the one whose requests are read.
  */
 export function unnamedSequences(steps: readonly StepRow[]): number {
-  const counts = namingProcesses(steps).map(({ ofProcess, named }) => {
+  const unnamed = ({ ofProcess, named }: Worker): number => {
     const worked = ofProcess
       .filter(isBatch)
       .flatMap((step) => (runsOf(step) ?? []).flatMap(({ sequences }) => sequences));
     return new Set(worked.filter((sequence) => named.nameOf(sequence) === null)).size;
-  });
-  return Math.max(0, ...counts);
+  };
+  return workingTogether(steps).reduce((sum, workers) => sum + Math.max(...workers.map(unnamed)), 0);
 }
 
 /** How many of them the engine did not say to have ended, up to the end of the recording: what is told of these is what they had by then. */
 export function requestsUnderWay(steps: readonly StepRow[]): number {
-  const [first] = namingProcesses(steps);
-  if (first === undefined) return 0;
-  const { ofProcess, named } = first;
-  return workedOn(ofProcess, named).filter(({ sequence }) => named.fateOf(sequence) !== "finished").length;
+  return workingTogether(steps).reduce((sum, [first]) => {
+    const underWay = first?.requests.filter(({ sequence }) => first.named.fateOf(sequence) !== "finished");
+    return sum + (underWay?.length ?? 0);
+  }, 0);
 }
 
 const UNTOLD = "its client is not ours: nobody says when it was sent";
@@ -119,13 +140,12 @@ export function engineRequests(
   tensors: readonly Pick<KvTensor, "pid" | "row_bytes">[],
   originNs: bigint,
 ): RequestFigure[] {
-  const workers = namingProcesses(steps).map(({ ofProcess, named }) => ({
-    pid: ofProcess[0]?.pid,
-    requests: workedOn(ofProcess, named),
-  }));
-  const [first] = workers;
-  if (first === undefined) return [];
-  const pids = new Set(workers.map(({ pid }) => pid));
-  const row_bytes = tensors.reduce((sum, tensor) => sum + (pids.has(tensor.pid) ? tensor.row_bytes : 0), 0);
-  return first.requests.map((one, i) => figureOf(one, i + 1, row_bytes > 0 ? row_bytes : null, originNs));
+  const all = workingTogether(steps).flatMap((workers) => {
+    const pids = new Set(workers.map(({ ofProcess }) => ofProcess[0]?.pid));
+    const row_bytes = tensors.reduce((sum, tensor) => sum + (pids.has(tensor.pid) ? tensor.row_bytes : 0), 0);
+    return (workers[0]?.requests ?? []).map((one) => ({ one, row_bytes }));
+  });
+  return all
+    .sort((a, b) => a.one.begin_ns - b.one.begin_ns)
+    .map(({ one, row_bytes }, i) => figureOf(one, i + 1, row_bytes > 0 ? row_bytes : null, originNs));
 }

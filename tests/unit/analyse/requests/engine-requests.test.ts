@@ -79,6 +79,21 @@ describe("the requests that an engine names", () => {
     expect(b).toMatchObject({ output_tokens: 4, reused_tokens: 8, sequence_id: 2, kv_bytes: 15n * 136n });
   });
 
+  test("are those of every process where each has requests of its own, with the bytes of its own cache", () => {
+    const beside = [
+      ...[decode(150, [[0, 0, 5]], 9), decode(250, [[0, 5, 1]], 9), decode(350, [[1, 0, 3]], 9)],
+      named(0, "c", 5, 9),
+    ];
+    const all = [...steps, ...beside, row(400, "request", { request: "a", is_gone: true }, { sequence_id: 0 })];
+    expect(engineRequests(all, TENSORS, 0n)).toMatchObject([
+      { request_id: 1, request: "a", kv_bytes: 11n * 128n },
+      { request_id: 2, request: "c", kv_bytes: 6n * 8n, output_tokens: 2 },
+      { request_id: 3, request: "b", kv_bytes: 13n * 128n },
+    ]);
+    expect([requestsUnderWay(all), unnamedSequences(all)]).toEqual([2, 1]);
+    expect(unnamedSequences([...all, decode(500, [[7, 0, 3]])])).toBe(2);
+  });
+
   test("say nothing of a prefix where they may have begun before the first step that was seen", () => {
     const late = [decode(100, [[0, 9, 1]]), named(0, "a", 12)];
     expect(engineRequests(late, TENSORS, 0n)).toMatchObject([{ reused_tokens: null, output_tokens: 0 }]);
