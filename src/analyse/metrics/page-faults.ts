@@ -52,11 +52,14 @@ function recorded(group: Group): Figure[] {
 function read(group: Group): Figure[] {
   const { use } = group;
   if (use === null || use.readings === 0) return [];
-  const { minor_faults: minor, major_faults: major } = use.growth;
-  const method = "growth of the counters of /proc/PID/stat; the ends hold whenever it grew between two readings";
+  const withEarly = ({ value, lo, hi }: Growth, early: number): Growth => ({ value, lo, hi: hi + early });
+  const minor = withEarly(use.growth.minor_faults, use.early.minor_faults);
+  const major = withEarly(use.growth.major_faults, use.early.major_faults);
+  const method =
+    "growth of the counters of /proc/PID/stat; the ends hold whenever it grew between two readings or before the first";
   const both = { value: minor.value + major.value, lo: minor.lo + major.lo, hi: minor.hi + major.hi };
   const isOpen = use.unread_ns > 0;
-  const why = isOpen ? "what a process that ended did behind its last reading is not counted" : undefined;
+  const why = isOpen ? "what a process did behind its last reading is not counted" : undefined;
   const counted = (metric: string, growth: Growth): Figure =>
     readingFigure(group, use, metric, isOpen ? { value: null, lo: growth.lo, hi: null } : growth, method, why);
   return [counted("faults", both), counted("major_faults", major)];
@@ -116,8 +119,9 @@ export const pageFaults: MetricFamily = {
     },
   ],
   estimator: [
-    "Every fault is a row of the fault stream, and its address and time say of which region it is; what lies in no region that is known is unknown. /proc counts the faults of the traced processes as a whole, and also those that a call takes for a whole range at once, as mmap with MAP_POPULATE does: they are no exceptions of the program and have no row. Of faults whose rows were lost nobody knows the class, kind and span: the upper end of each count has room for all.",
-    "What a process did from its last reading to its end /proc does not count: its count is a lower end then.",
+    "Every fault is a row of the fault stream, and its address and time say of which region it is; what lies in no region that is known is unknown. /proc counts the faults of the traced processes as a whole, and also those that a call takes for a whole range at once, as mmap with MAP_POPULATE does: they are no exceptions of the program and have no row.",
+    "Of faults whose rows were lost nobody knows the class, kind and span: the upper end of each count has room for all.",
+    "What a process did from its last reading to its end, or that of the span, /proc does not count: its count is a lower end then. Of what its counters had at its first reading nobody knows how much was before the span: the upper end has all of it.",
   ],
   sources: [
     [FAULT, "every page fault of the traced processes is recorded, with its address"],

@@ -98,7 +98,7 @@ export const residentMemory: MetricFamily = {
     "Read from /proc every 100 ms, the proportional set every 5 s at most.",
     "The peak is the kernel's high-water mark where that of one process rose between two readings inside the span; else it lies between what was read and that mark. The ends have room for what the mark itself may be off: since Linux 6.2 the kernel leaves out what each CPU counted by itself, up to 32 pages, or twice as many as there are CPUs, of each CPU and kind of memory.",
     "Of several processes the sum of the marks is only an upper end.",
-    "What a process that ended held behind its last reading nobody read: there is no upper end then.",
+    "What a process that ended held behind its last reading nobody read, also where nobody saw when it ended: there is no upper end then.",
     "Where nobody read /proc, as in an imported capture of memray, the most that memray read of one process, every 10 ms, is a lower end of the peak of the whole run.",
   ],
   sources: [

@@ -53,8 +53,14 @@ export interface ProcessUse {
   /** Most at one reading of the proportional set, which is read less often; null where it was not. */
   readonly pss_bytes: number | null;
   readonly growth: Readonly<Record<Counter, Growth>>;
-  /** Time in the span, or beside it, from the last reading of a process to its end, summed: what it did then is in no counter. */
+  /** Time in the span from the last reading of a process to its end, or that of the run, summed: what it did then is in no counter. */
   readonly unread_ns: number;
+  /**
+   * Time in the span before the first reading of processes that nobody saw begin in the run, summed, and what their counters
+   * had by then: at most so much of it they did in that time.
+   */
+  readonly early_ns: number;
+  readonly early: Readonly<Record<Counter, number>>;
   /** Processes whose counters grew in the span, or may have; each counter of time is rounded down to a tick. */
   readonly counted: number;
 }
@@ -141,6 +147,12 @@ export function processReadings(
   const reached = new Float64Array(n);
   const ceiling = new Float64Array(n).fill(-1);
   const unread = new Float64Array(n);
+  const early = new Float64Array(n);
+  const earlier = Object.fromEntries(COUNTERS.map((name) => [name, new Float64Array(n)])) as Record<
+    Counter,
+    Float64Array
+  >;
+  const end_ns = spans.reduce((last, span) => Math.max(last, ...span.end_ns), 0);
   /** Spans in which a process with memory ended behind its last reading. */
   let open = 0;
   let round = 0;
@@ -189,14 +201,31 @@ export function processReadings(
     }
   }
 
-  /** What a process did from its last reading to its end nobody read: it may have held more, and its counters went on. */
-  function close(pid: number, { last, alive_ns }: Known): void {
-    const held_end = endFrom(pid, alive_ns);
+  /** Tells of each span how much of [from, until] it holds, where it holds any. */
+  function eachPart(from: number, until: number, take: (span: number, ns: number) => void): void {
+    const parts = new Float64Array(n);
+    const last = sliceAt(until);
+    for (let slice = sliceAt(from); slice <= last; slice++) {
+      const begin = Math.max(from, begin_ns[slice] as number);
+      const ns = Math.min(until, begin_ns[slice + 1] ?? Number.POSITIVE_INFINITY) - begin;
+      const mask = spansOf[slice] as number;
+      for (let s = 0; s < n; s++) if ((mask >>> s) & 1) parts[s] = (parts[s] as number) + ns;
+    }
+    for (const [s, ns] of parts.entries()) if (ns > 0) take(s, ns);
+  }
+
+  /**
+   * What a process did from its last reading to its end nobody read: it may have held more, and its counters went on.
+   * @param goneBy when it was not there any more; null where it may still be at the end
+   */
+  function close(pid: number, { last, alive_ns }: Known, goneBy: number | null): void {
+    const hadEnded = last.vms_bytes === 0;
+    const held_end = endFrom(pid, alive_ns) ?? (hadEnded ? last.time_ns : goneBy);
     if (held_end !== null) open |= spansBetween(alive_ns, held_end).any;
-    const end = endFrom(pid, last.time_ns);
-    if (end === null) return;
-    const { any } = spansBetween(last.time_ns, end);
-    for (let s = 0; s < n; s++) if ((any >>> s) & 1) unread[s] = (unread[s] as number) + end - last.time_ns;
+    const end = endFrom(pid, last.time_ns) ?? (hadEnded ? last.time_ns : (goneBy ?? end_ns));
+    eachPart(last.time_ns, end, (s, ns) => {
+      unread[s] = (unread[s] as number) + ns;
+    });
   }
 
   function closeRound(): void {
@@ -205,7 +234,7 @@ export function processReadings(
       if (before.round === round) continue;
       // It ended since it was read: until then it may have held what it held at most.
       heldCeiling += before.peak_bytes ?? 0;
-      close(pid, before);
+      close(pid, before, roundNs);
       knownOf.delete(pid);
     }
     if (alive > 0 || heldCeiling > 0) {
@@ -246,7 +275,13 @@ export function processReadings(
     const fell = old !== undefined && cpu_user_ns + cpu_system_ns < old.last.cpu_user_ns + old.last.cpu_system_ns;
     const before = old === undefined || fell ? null : old;
     const from = before === null ? bornAfter(pid, time_ns) : before.last.time_ns;
-    if (from === null) return 0;
+    if (from === null) {
+      eachPart(old?.last.time_ns ?? 0, time_ns, (s, ns) => {
+        early[s] = (early[s] as number) + ns;
+        for (const name of COUNTERS) earlier[name][s] = (earlier[name][s] as number) + now[name];
+      });
+      return 0;
+    }
     const { all, any } = spansBetween(from, time_ns);
     for (const name of COUNTERS) {
       const by = now[name] - (before === null ? 0 : before.last[name]);
@@ -286,7 +321,7 @@ export function processReadings(
     },
     end() {
       closeRound();
-      for (const [pid, before] of knownOf) close(pid, before);
+      for (const [pid, before] of knownOf) close(pid, before, null);
       return spans.map((span, s): ProcessUse => {
         let read_ns = 0;
         span.begin_ns.forEach((begin, i) => {
@@ -321,6 +356,13 @@ export function processReadings(
             major_faults: growth("major_faults"),
           },
           unread_ns: unread[s] as number,
+          early_ns: early[s] as number,
+          early: {
+            cpu_user_ns: earlier.cpu_user_ns[s] as number,
+            cpu_system_ns: earlier.cpu_system_ns[s] as number,
+            minor_faults: earlier.minor_faults[s] as number,
+            major_faults: earlier.major_faults[s] as number,
+          },
           counted: counted[s] as number,
         };
       });

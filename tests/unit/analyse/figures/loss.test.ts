@@ -80,6 +80,8 @@ const USE: ProcessUse = {
   peak_hi_bytes: 4096,
   read_peak_bytes: 4096,
   unread_ns: 0,
+  early_ns: 0,
+  early: { cpu_user_ns: 0, cpu_system_ns: 0, minor_faults: 0, major_faults: 0 },
   most: { rss_bytes: 4096, rss_anon_bytes: 4096, rss_file_bytes: 0, rss_shmem_bytes: 0 },
   pss_bytes: 4096,
   growth: {

@@ -17,6 +17,8 @@ const USE: ProcessUse = {
   peak_hi_bytes: 50 * MIB,
   read_peak_bytes: 50 * MIB,
   unread_ns: 0,
+  early_ns: 0,
+  early: { cpu_user_ns: 0, cpu_system_ns: 0, minor_faults: 0, major_faults: 0 },
   most: { rss_bytes: 1, rss_anon_bytes: 1, rss_file_bytes: 0, rss_shmem_bytes: 0 },
   pss_bytes: null,
   growth: { cpu_user_ns: growth, cpu_system_ns: growth, minor_faults: growth, major_faults: growth },
@@ -59,6 +61,17 @@ describe("the peak of resident memory where nobody read /proc", () => {
     expect(memory(MEMRAY)("rss_anon_most_bytes")).toMatchObject([refused]);
     expect(memory(null)("rss_peak_bytes")).toMatchObject([refused]);
   });
+});
+
+test("what a process did before its first reading is in the upper ends of its CPU time and faults, as far as its counters had it by then", () => {
+  const early = { cpu_user_ns: 900 * MS, cpu_system_ns: 30 * MS, minor_faults: 70, major_faults: 0 };
+  const grown = { ...USE.growth, minor_faults: { value: 7, lo: 6, hi: 8 } };
+  const told = memory(null, { ...USE, growth: grown, early_ns: 300 * MS, early }, 2);
+  const slack = 10 * MS;
+  expect(told("cpu_user_ns")).toMatchObject([{ status: "ok", value: 0, lo: 0, hi: 600 * MS + slack }]);
+  expect(told("cpu_system_ns")).toMatchObject([{ status: "ok", value: 0, hi: 30 * MS + slack }]);
+  expect(told("cpu_ns")).toMatchObject([{ status: "ok", value: 0, hi: 600 * MS + 2 * slack }]);
+  expect(told("faults")).toMatchObject([{}, { source: "process", status: "ok", value: 7, lo: 6, hi: 78 }]);
 });
 
 test("the readings of /proc stand where both are there", () => {

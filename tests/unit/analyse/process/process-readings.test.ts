@@ -88,6 +88,7 @@ describe("several processes", () => {
       reading(100, { pid: 1, rss_bytes: 6 * MIB, rss_peak_bytes: 9 * MIB }),
       reading(101, { pid: 2, rss_bytes: 3 * MIB, rss_peak_bytes: 4 * MIB }),
       reading(200, { pid: 1, rss_bytes: 6 * MIB, rss_peak_bytes: 9 * MIB }),
+      reading(201, { pid: 2, rss_bytes: 3 * MIB, rss_peak_bytes: 4 * MIB }),
     ]);
     expect(whole.processes).toBe(2);
     expect(whole.most.rss_bytes).toBe(9 * MIB);
@@ -103,7 +104,8 @@ describe("several processes", () => {
       reading(200, { pid: 2, rss_bytes: 7 * MIB, rss_peak_bytes: 7 * MIB }),
       reading(300, { pid: 9, is_target: false }),
     ]);
-    expect([whole.peak_lo_bytes, whole.peak_hi_bytes]).toEqual([7 * MIB, 7 * MIB]);
+    // Each held more behind its last reading, if it did, than anybody read.
+    expect([whole.peak_lo_bytes, whole.peak_hi_bytes, whole.read_peak_bytes]).toEqual([7 * MIB, null, 7 * MIB]);
   });
 
   test("the tracer is none of them", () => {
@@ -143,7 +145,7 @@ describe("what a counter grew by", () => {
     ]);
     expect(whole.growth.cpu_system_ns.value).toBe(60);
     expect([whole.readings, idle.readings]).toEqual([1, 0]);
-    expect(whole.peak_hi_bytes).toBe(MIB);
+    expect([whole.peak_hi_bytes, whole.read_peak_bytes, whole.unread_ns]).toEqual([null, MIB, 0]);
   });
 });
 
@@ -168,6 +170,57 @@ describe("the proportional set of several processes", () => {
   test("is not known where it was never read of one: what the others have is no sum", () => {
     const { whole } = sums([pss(0, 1, 5 * MIB), pss(0, 2, null), pss(900, 1, 6 * MIB), pss(900, 2, null)]);
     expect(whole.pss_bytes).toBeNull();
+  });
+});
+
+describe("a process that was there before its first reading, or nobody knows since when", () => {
+  const rows = [
+    reading(300, { cpu_user_ns: 2000 * MS, cpu_system_ns: 5 * MS, minor_faults: 70 }),
+    reading(1000, { cpu_user_ns: 2400 * MS, cpu_system_ns: 6 * MS, minor_faults: 80 }),
+  ];
+
+  test("may have done all that its counters had by then, in the part of each span before that", () => {
+    const { whole, load, idle } = sums(rows);
+    expect([whole.early_ns, load.early_ns, idle.early_ns]).toEqual([300 * MS, 300 * MS, 0]);
+    expect(whole.early).toEqual({
+      cpu_user_ns: 2000 * MS,
+      cpu_system_ns: 5 * MS,
+      minor_faults: 70,
+      major_faults: 0,
+    });
+    expect(idle.early.minor_faults).toBe(0);
+    // What was read to grow is as it was.
+    expect(whole.growth.minor_faults).toEqual({ value: 10, lo: 10, hi: 10 });
+  });
+
+  test("is not one that was seen to be forked", () => {
+    expect(sums(rows, () => 250 * MS).whole.early_ns).toBe(0);
+  });
+
+  test("that has the number of another began behind the last reading of that one", () => {
+    const { whole } = sums([reading(0, { cpu_user_ns: 900 }), reading(100, { cpu_user_ns: 30 })]);
+    expect([whole.early_ns, whole.early.cpu_user_ns]).toEqual([100 * MS, 30]);
+  });
+});
+
+describe("a process that goes on behind its last reading", () => {
+  test("may do anything until the run ends, and no more than that", () => {
+    const { whole, load, idle } = sums([reading(0), reading(960)]);
+    expect([whole.unread_ns, load.unread_ns, idle.unread_ns]).toEqual([40 * MS, 0, 40 * MS]);
+  });
+
+  test("and is not found when the others are read ended before that", () => {
+    const peak = { rss_peak_bytes: MIB };
+    const { whole, load } = sums([
+      reading(0, peak),
+      reading(1, { pid: 2, ...peak }),
+      reading(400, peak),
+      reading(401, { pid: 2, ...peak }),
+      reading(500, peak),
+      reading(1000, peak),
+    ]);
+    expect([whole.unread_ns, load.unread_ns]).toEqual([99 * MS, 99 * MS]);
+    expect([whole.peak_hi_bytes, load.peak_hi_bytes]).toEqual([null, null]);
   });
 });
 
@@ -196,6 +249,6 @@ describe("a process that ended behind its last reading", () => {
 
   test("is no other with its number that was read later", () => {
     const { whole } = sums(readings, undefined, ended(100));
-    expect([whole.peak_hi_bytes, whole.unread_ns]).toEqual([12 * MIB, 0]);
+    expect([whole.peak_hi_bytes, whole.unread_ns]).toEqual([12 * MIB, 100 * MS]);
   });
 });
