@@ -93,16 +93,20 @@ function stepPoints({ kvRows, input, span }: Group, kind: PassKind): CurvePoint[
   const totals = new Float64Array(count);
   const n = new Float64Array(count);
   const [from, length] = [edges[0]?.[0] ?? 0, (edges[0]?.[1] ?? 1) - (edges[0]?.[0] ?? 0)];
-  const mine = steps.filter(({ step }) => span.step === "all" || step === span.step);
+  const binOf = (begin_ns: number): number => Math.max(0, Math.min(count - 1, Math.floor((begin_ns - from) / length)));
+  const ofKind = steps.filter(({ step }) => span.step === "all" || step === span.step);
+  // A batch that had not returned has no entry in the sums, and may have written some of its rows.
+  const cutBins = new Set(ofKind.filter(({ is_cut }) => is_cut === true).map(({ begin_ns }) => binOf(begin_ns)));
+  const mine = ofKind.filter(({ is_cut }) => is_cut !== true);
   mine.forEach(({ begin_ns, is_guess }, i) => {
-    const bin = Math.max(0, Math.min(count - 1, Math.floor((begin_ns - from) / length)));
+    const bin = binOf(begin_ns);
     totals[bin] = (totals[bin] ?? 0) + (bytes[i] ?? 0);
     n[bin] = (n[bin] ?? 0) + (is_guess ? 0 : 1);
   });
   return edges.map(([x, x_end], i) => {
     const time = coveredNs(span, x, x_end);
     const rate = time > 0 ? (1e9 * (totals[i] ?? 0)) / time : null;
-    const isLeast = kind === "read" || sums.isRestored || input.kvEarly != null;
+    const isLeast = kind === "read" || sums.isRestored || input.kvEarly != null || cutBins.has(i);
     return { x, x_end, y: isLeast ? null : rate, lo: isLeast ? rate : null, hi: null, n: n[i] ?? 0 };
   });
 }

@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+import { estimate } from "../../../../src/analyse/estimate.ts";
+import type { KvRowSample, StepSample } from "../../../../src/analyse/input/input.ts";
+import { placeIndex } from "../../../../src/label/regions/place-index.ts";
+import { input, MS, region } from "../sample-input.ts";
+import { STEPS } from "../sample-weights.ts";
+
+const written = ({ begin_ns }: StepSample, i: number): KvRowSample => ({
+  ...{ write_ns: begin_ns + MS, is_written: true, last_read_ns: Number.NaN, evict_ns: Number.NaN },
+  ...{ total_reads: 0, size_bytes: 1024, filling: i, writes: "once" },
+});
+
+test("steps behind the last batch of a process that was killed in it have their own bytes on the curve", () => {
+  const steps = STEPS.map((step, i) => (i === 10 ? { ...step, end_ns: 1000 * MS, is_cut: true as const } : step));
+  // Nothing is written in the first half.
+  const from = steps[90]?.begin_ns ?? 0;
+  const regions = [region({ region_type: "kv_cache", size_bytes: 180 * 1024 })];
+  const seen = input({ steps, kvRows: steps.slice(90).map(written), regions });
+  const points = estimate(seen, placeIndex(seen.regions)).curves.filter(
+    ({ curve, source }) => curve === "write_rate" && source === "step",
+  );
+  expect(points.length).toBeGreaterThan(10);
+  const cut = points.filter(({ y, ci_low }) => y === null && ci_low === 0);
+  expect(cut.map(({ x, x_end }) => (x ?? 0) <= 150 * MS && (x_end ?? 0) > 150 * MS)).toEqual([true]);
+  const before = points.filter(({ x_end }) => (x_end ?? 0) <= from);
+  for (const point of before) if (!cut.includes(point)) expect([point.x_end, point.y]).toEqual([point.x_end, 0]);
+});
