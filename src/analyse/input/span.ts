@@ -55,6 +55,11 @@ export function isInside(span: Span, time: number): boolean {
   return piece < span.begin_ns.length && (span.begin_ns[piece] ?? 0) <= time;
 }
 
+/** True where a moment from one to another, both among them, lies in a piece of the span. */
+export function isMet(span: Span, from: number, end: number): boolean {
+  return (span.begin_ns[pieceAfter(span, from)] ?? Number.POSITIVE_INFINITY) <= end;
+}
+
 /** Time from one moment to another that lies in pieces of the span, ns. */
 export function coveredNs(span: Span, from: number, end: number): number {
   let sum = 0;

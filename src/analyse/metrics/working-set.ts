@@ -9,6 +9,7 @@ import type { Group, WatchSet } from "../input/group.ts";
 import type { AccessSums, SeenBlocks } from "../input/input.ts";
 import { coveredNs, isInside } from "../input/span.ts";
 import { IMPORT } from "../stream/stream-figures.ts";
+import { touchableBytes } from "../watched/block-lives.ts";
 import type { Exposure } from "../watched/exposure.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
@@ -132,13 +133,12 @@ function watchFigure(group: Group): Figure {
 }
 
 /**
- * What samples fell on was touched, and no more than what is mapped can have been. How much lies between nobody can tell
+ * What samples fell on was touched, and no more than what was mapped at some moment of the span can have been. How much lies between nobody can tell
  * from samples: they come at even distances, and blocks are not equally hot, so that estimates of unseen classes err by far.
  */
 function sampledFigure(group: Group, sum: AccessSums, seen: SeenBlocks): Figure {
   const { grain_bytes, distinct, once } = seen;
-  // Blocks at the ends of a region hold bytes beside it: all of them may be more than what is mapped.
-  const mapped = peakBytes(group.regions, group.span, grain_bytes);
+  const mapped = touchableBytes(group.regions, group.span, grain_bytes);
   const least = mapped > 0 ? Math.min(distinct * grain_bytes, mapped) : distinct * grain_bytes;
   const isWhole = least === mapped;
   return {
@@ -148,7 +148,7 @@ function sampledFigure(group: Group, sum: AccessSums, seen: SeenBlocks): Figure 
     n: sum.rows,
     coverage: goodCoverage(once, sum.rows),
     grain_bytes,
-    method: `blocks of ${grain_bytes} B on which samples fell, to those that are mapped; n counts samples`,
+    method: `blocks of ${grain_bytes} B on which samples fell, to those that were mapped; n counts samples`,
     ...(isWhole ? {} : { bound: true, why: "samples do not tell what they never fell on" }),
   };
 }
@@ -193,7 +193,7 @@ export const workingSet: MetricFamily = {
     "Where fewer than 30 are as long, the share that all of them see is a lower bound, and what is mapped an upper one.",
     "Never above the mapped size, but for bytes that come into being within the window, which the upper end holds: above 1 % of the bytes there are bounds.",
     "Where no watch saw an access it has an upper end only.",
-    "Sampled sources: from the blocks on which samples fell, per class and grain, to the mapped size in whole blocks; a value where that is the same.",
+    "Sampled sources: from the blocks on which samples fell, per class and grain, to all that were mapped at some moment of the span; a value where that is the same.",
   ],
   sources: [
     ["watch", "uniform draws of addresses at random times"],

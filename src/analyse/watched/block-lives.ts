@@ -1,6 +1,7 @@
 /** How many blocks of a grain a class can have, each counted anew in each life of its bytes. */
 import { CENSORED } from "../../label/regions/places.ts";
 import type { RegionSet } from "../input/region-set.ts";
+import { isMet, type Span } from "../input/span.ts";
 
 /** Blocks that the regions touch, each once. */
 function touched({ all, rows }: RegionSet, grain: number): number {
@@ -17,6 +18,15 @@ function touched({ all, rows }: RegionSet, grain: number): number {
     upTo = last;
   }
   return count;
+}
+
+/**
+ * Bytes of the blocks that can be touched in a span: of every region that is there at some moment of it, each block once. Memory that
+ * comes and goes at other addresses has more of them than it ever has at a time.
+ */
+export function touchableBytes({ all, rows }: RegionSet, span: Span, grain: number): number {
+  const there = rows.filter((row) => isMet(span, all.birth_ns[row] as number, all.death_ns[row] as number));
+  return touched({ all, rows: there }, grain) * grain;
 }
 
 /**
