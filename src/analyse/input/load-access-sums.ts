@@ -7,6 +7,7 @@ import { reduceSamples, type SourceSums } from "../sampled/reduce-samples.ts";
 import { sourceKey } from "../sampled/sample-owners.ts";
 import { type SampledRows, STEPS, sampledRows } from "../sampled/sampled-rows.ts";
 import type { AccessSums, RegionSamples, StepSample, WrittenBlocks } from "./input.ts";
+import { spansOf } from "./span.ts";
 
 export interface SumsInput extends SummedInput {
   readonly traceParts: readonly string[];
@@ -28,13 +29,10 @@ export interface SummedInput {
 
 const wholeNs = (ns: number): number => Math.round(Number.isFinite(ns) ? ns : 0);
 
-/** Begin and end of what the sums cover: generation, else the whole run; whole ns since the origin. */
+/** Begin and end of what the sums cover, which is what the figures are of: generation, else the whole run; whole ns since the origin. */
 function coveredSpan({ steps, windowNs }: SummedInput): { readonly begin_ns: number; readonly end_ns: number } {
-  if (steps.length === 0) return { begin_ns: 0, end_ns: wholeNs(windowNs) };
-  return {
-    begin_ns: wholeNs(steps.reduce((least, step) => Math.min(least, step.begin_ns), Number.POSITIVE_INFINITY)),
-    end_ns: wholeNs(steps.reduce((most, step) => Math.max(most, step.end_ns), 0)),
-  };
+  const [whole] = spansOf(steps, windowNs);
+  return { begin_ns: wholeNs(whole?.begin_ns[0] ?? 0), end_ns: wholeNs(whole?.end_ns.at(-1) ?? windowNs) };
 }
 
 /** The sums of each step that has samples. */
@@ -49,7 +47,7 @@ function sumsOf(part: SourceSums, { block_ns, blocks_from_ns }: BlockPlan): Acce
       mapping_kind: part.class.region_type === "unknown" ? part.class.mapping_kind : null,
       step,
       source: part.source,
-      period_known: true,
+      period_known: part.is_counted,
       loads: part.loads[i] ?? new Float64Array(0),
       stores: part.stores[i] ?? new Float64Array(0),
       ...(step === "none" ? { block_ns, blocks_from_ns } : {}),

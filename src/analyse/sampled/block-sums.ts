@@ -2,12 +2,15 @@
 
 import { OP } from "../../schema/operation.ts";
 import type { StepSample } from "../input/input.ts";
+import { type SpanSteps, spanOf, spansOf, stepBy } from "../input/span.ts";
 import { STEPS } from "./sampled-rows.ts";
 
 /** Length of a block of time where there are no tokens, ns; doubled until they are few enough. */
 const BLOCK_NS = 100e6;
 /** Seven minutes of 100 ms. More make no interval better, and an interval of days of them takes minutes. */
 const MOST_BLOCKS = 4096;
+
+const DECODE = STEPS.indexOf("decode");
 
 /** Blocks of the covered span and of each step, numbered from 0; one without a sample counts as zero. */
 export interface BlockPlan {
@@ -16,8 +19,23 @@ export interface BlockPlan {
   /** Length of a block of the covered span, and begin of its first one, ns since the origin. */
   readonly block_ns: number;
   readonly blocks_from_ns: number;
-  /** Block of a sample in the covered span, or of the step; -1 where it lies in none. */
-  blockOf(step: number, time_ns: number, token_index: number): number;
+  /** Position in STEPS of the kind of step whose time a moment is of, by the spans of the figures; 0 for none. */
+  stepAt(time_ns: number): number;
+  /** Block of a moment in the covered span, or in the time of the step; -1 where it lies in none. */
+  blockOf(step: number, time_ns: number): number;
+}
+
+/** Number of the last step that began by a moment: mostly that of the moment asked for before. */
+function lastBegun(turns: SpanSteps): (time_ns: number) => number {
+  const { begin_ns } = turns;
+  let last = -1;
+  return (time_ns) => {
+    const isSame =
+      time_ns >= (begin_ns[last] ?? Number.NEGATIVE_INFINITY) &&
+      time_ns < (begin_ns[last + 1] ?? Number.POSITIVE_INFINITY);
+    if (!isSame) last = stepBy(turns, time_ns);
+    return last;
+  };
 }
 
 /** @param span first and last moment that is covered, ns since the origin */
@@ -28,18 +46,30 @@ export function blockPlan(span: { begin_ns: number; end_ns: number }, steps: rea
   const first = blockAt(span.begin_ns);
   const all = blockAt(span.end_ns) - first + 1;
   const prefillOf = new Int32Array(all).fill(-1);
-  for (const { step, begin_ns, end_ns } of steps) {
-    if (step === "prefill") prefillOf.fill(0, blockAt(begin_ns) - first, blockAt(end_ns) - first + 1);
+  // A rate is of all the time of its span, that between two calls too, and of every process: so are the accesses over it.
+  const [whole = spanOf("all", "all", []), ...parts] = spansOf(steps, span.end_ns);
+  const turns = whole.steps;
+  const turnAt = lastBegun(turns);
+  for (const { step, begin_ns, end_ns } of parts) {
+    if (step !== "prefill") continue;
+    begin_ns.forEach((begin, i) => {
+      prefillOf.fill(0, blockAt(begin) - first, blockAt(end_ns[i] ?? begin) - first + 1);
+    });
   }
   let prefills = 0;
   for (let block = 0; block < all; block++) if (prefillOf[block] === 0) prefillOf[block] = prefills++;
-  const tokens = steps.filter(({ step, is_guess }) => step === "decode" && !is_guess).length;
   return {
-    blocks: [all, prefills, tokens],
+    blocks: [all, prefills, turns.counts.decode.at(-1) ?? 0],
     block_ns: blockNs,
     blocks_from_ns: first * blockNs,
-    blockOf(step, time_ns, token_index) {
-      if (step === 2) return token_index < tokens ? token_index : -1;
+    stepAt(time_ns) {
+      const turn = turnAt(time_ns);
+      return time_ns < (turns.turn_end_ns[turn] ?? Number.NEGATIVE_INFINITY)
+        ? STEPS.indexOf(turns.kind[turn] ?? "none")
+        : 0;
+    },
+    blockOf(step, time_ns) {
+      if (step === DECODE) return (turns.counts.decode[turnAt(time_ns)] ?? 0) - 1;
       const block = blockAt(time_ns) - first;
       return step === 0 ? block : (prefillOf[block] ?? -1);
     },

@@ -45,6 +45,8 @@ export interface SamplesInput {
 export interface SourceSums extends BlockSums {
   readonly class: SampleClass;
   readonly source: string;
+  /** False of samples that stand for no number of accesses: they tell what was touched. */
+  readonly is_counted: boolean;
   readonly seen: SeenSums;
   /** By position in PAGE_GRAINS. */
   readonly written: readonly WrittenSums[];
@@ -120,15 +122,17 @@ async function takePart(
       const source = from[i] as number;
       const kind = regions.classOf(region);
       if (kind < 0) continue;
-      const owner = owners.find(kind, source, sources, pid);
-      const step = group.step[i] as number;
+      const step = plan.stepAt(time);
       const op = ops[i] as number;
-      const period = group.period[i] as number;
+      const given = group.period[i] as number;
+      const isCounted = !Number.isNaN(given);
+      const period = isCounted ? given : 0;
+      const owner = owners.find(kind, source, sources, pid, isCounted);
       const sums = owners.sums[owner] as SourceSums;
-      addToBlock(sums, 0, plan.blockOf(0, time, 0), op, period);
-      if (step > 0) addToBlock(sums, step, plan.blockOf(step, time, group.token_index[i] as number), op, period);
+      addToBlock(sums, 0, plan.blockOf(0, time), op, period);
+      if (step > 0) addToBlock(sums, step, plan.blockOf(step, time), op, period);
       if (!pages.add(owner, low, high, step)) return false;
-      if ((op !== OP.store && op !== OP.load_store) || source === blind) continue;
+      if ((op !== OP.store && op !== OP.load_store) || source === blind || !isCounted) continue;
       while ((clears[life] ?? Number.POSITIVE_INFINITY) <= time) life += 1;
       const lifeNumber = regions.isCache(region) ? life : 0;
       if (!takeStore(runs, regions, region, owner, low, high, time, lifeNumber)) return false;
@@ -137,6 +141,12 @@ async function takePart(
   pages.finish((owner) => sumsOf(owner).seen);
   for (const each of runs) each.finish();
   return true;
+}
+
+/** Samples that stand for no number of accesses tell what a source saw where it has no others: beside them they are of the same accesses. */
+function besidesNone(all: readonly SourceSums[]): SourceSums[] {
+  const counted = new Set(all.filter(({ is_counted }) => is_counted).map(({ source }) => source));
+  return all.filter(({ is_counted, source }) => is_counted || !counted.has(source));
 }
 
 /**
@@ -154,16 +164,17 @@ export async function reduceSamples(
   const { single } = input;
   const regions = single === undefined ? numberedRegions(input.regions) : singleRegions(input.regions, single);
   for (let parts = 1; parts <= MOST_PARTS; parts *= 2) {
-    const owners: Owners = sampleOwners(regions.classes, (dataClass, source) => ({
+    const owners: Owners = sampleOwners(regions.classes, (dataClass, source, is_counted) => ({
       ...blockSums(input.plan),
       class: dataClass,
       source,
+      is_counted,
       seen: seenSums(),
       written: PAGE_GRAINS.map(writtenSums),
     }));
     let index = 0;
     while (index < parts && (await takePart(input, regions, owners, read(), { index, of: parts }))) index += 1;
-    if (index === parts) return [...owners.byKey.values()];
+    if (index === parts) return besidesNone([...owners.byKey.values()]);
   }
   throw new MrmTraceError(
     "data_quality",

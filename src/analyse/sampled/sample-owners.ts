@@ -18,18 +18,19 @@ export interface SampleOwners<Sums> {
    * Number of the owner, from 0.
    * @param kind position of the class
    * @param source position in `sources`
+   * @param isCounted whether the sample stands for a number of accesses
    */
-  find(kind: number, source: number, sources: readonly string[], pid: number): number;
+  find(kind: number, source: number, sources: readonly string[], pid: number, isCounted: boolean): number;
   /** What is summed of the owner's class and source, over all processes; by number of the owner. */
   readonly sums: readonly Sums[];
-  /** The same by `sourceKey`, in the order in which they were first met. */
+  /** The same by class, source and whether they are counted, in the order in which they were first met. */
   readonly byKey: ReadonlyMap<string, Sums>;
 }
 
 /** @param make the sums of a class as one source saw it, before any sample */
 export function sampleOwners<Sums>(
   classes: readonly SampleClass[],
-  make: (dataClass: SampleClass, source: string) => Sums,
+  make: (dataClass: SampleClass, source: string, isCounted: boolean) => Sums,
 ): SampleOwners<Sums> {
   const byKey = new Map<string, Sums>();
   const sums: Sums[] = [];
@@ -38,10 +39,10 @@ export function sampleOwners<Sums>(
   let lastPid = -1;
   let regionOwners: number[] = [];
 
-  function add(kind: number, source: string): number {
+  function add(kind: number, source: string, isCounted: boolean): number {
     const found = classes[kind] ?? { region_type: "unknown", mapping_kind: null };
-    const key = sourceKey(found, source);
-    const existing = byKey.get(key) ?? make(found, source);
+    const key = `${sourceKey(found, source)}\0${isCounted}`;
+    const existing = byKey.get(key) ?? make(found, source, isCounted);
     byKey.set(key, existing);
     return sums.push(existing) - 1;
   }
@@ -49,16 +50,16 @@ export function sampleOwners<Sums>(
   return {
     sums,
     byKey,
-    find(kind, source, sources, pid) {
+    find(kind, source, sources, pid, isCounted) {
       if (pid !== lastPid) {
         regionOwners = ofPid.get(pid) ?? [];
         ofPid.set(pid, regionOwners);
         lastPid = pid;
       }
-      const slot = source * classes.length + kind;
+      const slot = 2 * (source * classes.length + kind) + (isCounted ? 1 : 0);
       let owner = regionOwners[slot];
       if (owner === undefined) {
-        owner = add(kind, sources[source] ?? "");
+        owner = add(kind, sources[source] ?? "", isCounted);
         regionOwners[slot] = owner;
       }
       return owner;

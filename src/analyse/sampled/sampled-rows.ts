@@ -16,7 +16,7 @@ export interface SampledRows {
   readonly address: Uint32Array;
   /** CLOCK_MONOTONIC, ns: pairs of words as above. */
   readonly timestamp_ns: Uint32Array;
-  /** Accesses that the row stands for; 0 where nobody knows. */
+  /** Accesses that the row stands for; 0 where nobody knows, NaN for one that tells where data lay, and stands for no number. */
   readonly period: Float64Array;
   readonly region_id: Uint32Array;
   readonly pid: Uint32Array;
@@ -25,13 +25,9 @@ export interface SampledRows {
   /** Position in `sources`, which holds from one group to the next. */
   readonly source: Uint32Array;
   readonly sources: readonly string[];
-  /** Position in STEPS. */
-  readonly step: Uint32Array;
-  /** Number of the token, where the step is decode. */
-  readonly token_index: Uint32Array;
 }
 
-const NUMBERS = ["period", "address", "timestamp_ns", "region_id", "pid", "token_index"] as const;
+const NUMBERS = ["period", "address", "timestamp_ns", "region_id", "pid"] as const;
 
 function groupRoom(rows: number) {
   return {
@@ -46,10 +42,8 @@ function groupRoom(rows: number) {
     timestamp_ns: new Uint32Array(2 * rows),
     region_id: new Uint32Array(rows),
     pid: new Uint32Array(rows),
-    token_index: new Uint32Array(rows),
     source: new Uint32Array(rows),
     op: new Uint32Array(rows),
-    step: new Uint32Array(rows),
   };
 }
 
@@ -71,22 +65,17 @@ function takeTexts(
   }
 }
 
-/** Adds the periods, and leaves out the rows that stand for no access; returns how many are left. */
-function takePeriods({ words, valid, kept, period }: GroupRoom, rows: number): number {
-  let left = 0;
+function takePeriods({ words, valid, period }: GroupRoom, rows: number): void {
   for (let row = 0; row < rows; row++) {
     const accesses = (words[2 * row] as number) + (words[2 * row + 1] as number) * WORD;
-    period[row] = accesses;
-    if (accesses === 0 && valid[row] === 1) kept[row] = 0;
-    left += kept[row] as number;
+    period[row] = accesses === 0 && valid[row] === 1 ? Number.NaN : accesses;
   }
-  return left;
 }
 
 /** Closes the gaps between the rows that are kept. */
 function closeGaps(room: GroupRoom, rows: number): void {
   const wide = [room.address, room.timestamp_ns];
-  const narrow = [room.period, room.region_id, room.pid, room.token_index, room.source, room.op, room.step];
+  const narrow = [room.period, room.region_id, room.pid, room.source, room.op];
   let written = 0;
   for (let row = 0; row < rows; row++) {
     if (room.kept[row] === 0) continue;
@@ -98,8 +87,6 @@ function closeGaps(room: GroupRoom, rows: number): void {
     written += 1;
   }
 }
-
-const stepOf = (text: string): number => Math.max(0, (STEPS as readonly string[]).indexOf(text));
 
 /** Takes one group of which the source is loaded; returns how many of its rows are samples. */
 async function takeGroup(
@@ -117,20 +104,19 @@ async function takeGroup(
   }
   // A watch sees every access to its bytes: what it saw is no sample, and often all that there is.
   if (samples === 0) return 0;
-  await group.load(["op_type", "step", ...NUMBERS]);
+  await group.load(["op_type", ...NUMBERS]);
   takeTexts(group, "op_type", room.codes, opOf, room.op);
-  takeTexts(group, "step", room.codes, stepOf, room.step);
   for (const name of NUMBERS) {
     const isPeriod = name === "period";
     group.numbers(name, isPeriod ? room.words : room[name], isPeriod ? room.valid : null);
   }
-  const left = takePeriods(room, group.rows);
-  if (left < group.rows) closeGaps(room, group.rows);
-  return left;
+  takePeriods(room, group.rows);
+  if (samples < group.rows) closeGaps(room, group.rows);
+  return samples;
 }
 
 /**
- * Rows of every source but watches that stand for an access, one row group after the other.
+ * Rows of every source but watches, one row group after the other.
  * @param parts files of `trace/` as this package writes them, in order of time
  * @throws Error where one is missing or is not such a file
  */

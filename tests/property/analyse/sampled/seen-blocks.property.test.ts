@@ -10,7 +10,7 @@ const MS = 1e6;
 const BLOCK_NS = 100 * MS;
 const ORIGIN = 12_345_678_901n;
 const SPAN = { begin_ns: 50 * MS, end_ns: 950 * MS };
-/** Two prompts, in the blocks of 100 ms from 0 to 2 and from 4 to 5, and three tokens. */
+/** Two prompts, of which the time up to the first token is, and three tokens, each with the time up to the next one. */
 const STEPS: readonly StepSample[] = [
   { step: "prefill", begin_ns: 50 * MS, end_ns: 250 * MS, n_tokens: 9 },
   { step: "prefill", begin_ns: 460 * MS, end_ns: 540 * MS, n_tokens: 9 },
@@ -18,7 +18,8 @@ const STEPS: readonly StepSample[] = [
     (ms): StepSample => ({ step: "decode", begin_ns: ms * MS, end_ns: (ms + 90) * MS, n_tokens: 1 }),
   ),
 ];
-const PREFILL_BLOCKS = [0, 1, 2, 4, 5];
+const PREFILL_BLOCKS = [0, 1, 2, 3, 4, 5, 6];
+const [FIRST_TOKEN_NS, LAST_END_NS] = [600 * MS, 890 * MS];
 const GIVEN = [
   { region_id: 1, region_type: "weight", mapping_kind: "anon" },
   { region_id: 2, region_type: "unknown", mapping_kind: "heap" },
@@ -40,8 +41,6 @@ const sample: fc.Arbitrary<Sample> = fc.record({
   source: fc.constantFrom("pebs", "clock"),
   op: fc.constantFrom("load", "store", "load_store", "unknown"),
   period: fc.constantFrom(0, 1, 250_007),
-  step: fc.constantFrom("none", "prefill", "decode"),
-  token_index: fc.nat(3),
 });
 
 /** Blocks of a grain seen at all, once and twice. */
@@ -106,14 +105,14 @@ test("samples are summed, and blocks of every grain counted, as one would by han
             const plans = [
               { of: mine, blocks: 10, blockOf: (one: Sample) => Math.floor(at(one) / BLOCK_NS) },
               {
-                of: mine.filter(({ step }) => step === "prefill"),
-                blocks: 5,
+                of: mine.filter((one) => at(one) < FIRST_TOKEN_NS),
+                blocks: PREFILL_BLOCKS.length,
                 blockOf: (one: Sample) => PREFILL_BLOCKS.indexOf(Math.floor(at(one) / BLOCK_NS)),
               },
               {
-                of: mine.filter(({ step }) => step === "decode"),
+                of: mine.filter((one) => at(one) >= FIRST_TOKEN_NS && at(one) < LAST_END_NS),
                 blocks: 3,
-                blockOf: (one: Sample) => one.token_index,
+                blockOf: (one: Sample) => Math.floor((at(one) - FIRST_TOKEN_NS) / BLOCK_NS),
               },
             ];
             if (found === undefined) continue;

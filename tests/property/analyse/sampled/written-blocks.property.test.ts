@@ -158,8 +158,6 @@ test("runs of stores are told apart, block by block and life by life, as one wou
             ...rest,
             region_id: region.id,
             time_ns: Number(ORIGIN) + time,
-            step: "none" as const,
-            token_index: 0,
           }));
         const found = await reduceSamples({ ...input, memoryBytes: memory }, () => groupsOf(samples, groupRows));
         const mine = stores.filter(({ op, source, time }) => op !== "load" && source !== "clock" && time <= END_NS);
@@ -186,8 +184,6 @@ test("a process that touches more in 2 MiB than there is memory for is refused, 
     source: "pebs",
     op: "store" as const,
     period: 1,
-    step: "none" as const,
-    token_index: 0,
   }));
   const span = { begin_ns: 0, end_ns: 100 };
   const input = {

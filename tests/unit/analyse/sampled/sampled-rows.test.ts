@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { STEPS, sampledRows } from "../../../../src/analyse/sampled/sampled-rows.ts";
+import { sampledRows } from "../../../../src/analyse/sampled/sampled-rows.ts";
 import { writeParquetFile } from "../../../../src/columnar/write/parquet-writer.ts";
 import { OP } from "../../../../src/schema/operation.ts";
 import { batchWith, type Given } from "../../../fixtures/row-with.ts";
@@ -46,24 +46,22 @@ async function read(files: readonly Given<"trace">[][]): Promise<Read[]> {
         source: group.sources[group.source[i] ?? -1],
         op: group.op[i],
         period: group.period[i],
-        step: STEPS[group.step[i] ?? -1],
-        token_index: group.token_index[i],
       });
     }
   }
   return out;
 }
 
-const SAMPLE = { pid: 77, source: "pebs", op: OP.store, period: 10_007, step: "none", token_index: 0 };
+const SAMPLE = { pid: 77, source: "pebs", op: OP.store, period: 10_007 };
 
 test("samples are read back with all that is asked of them, file by file", async () => {
   const first = [
-    row(0, { op_type: "load", step: "prefill" }),
-    row(1, { op_type: "load_store", source: "ibs", pid: 78, step: "decode", token_index: 9 }),
+    row(0, { op_type: "load" }),
+    row(1, { op_type: "load_store", source: "ibs", pid: 78 }),
     row(2, { op_type: "unknown", period: (1n << 40n) + 3n }),
   ];
   expect(await read([first, [row(3, { source: "watch" })], [row(4, { op_type: OF_ANOTHER_DAY })]])).toEqual([
-    { ...SAMPLE, address: 0n, time: 0n, region_id: 0, op: OP.load, step: "prefill" },
+    { ...SAMPLE, address: 0n, time: 0n, region_id: 0, op: OP.load },
     {
       ...SAMPLE,
       address: 1n,
@@ -72,15 +70,13 @@ test("samples are read back with all that is asked of them, file by file", async
       op: OP.load_store,
       source: "ibs",
       pid: 78,
-      step: "decode",
-      token_index: 9,
     },
     { ...SAMPLE, address: 2n, time: 2n, region_id: 2, op: OP.unknown, period: 2 ** 40 + 3 },
     { ...SAMPLE, address: 4n, time: 4n, region_id: 1, op: OP.unknown },
   ]);
 });
 
-test("watches and rows that stand for no access are no samples, and a row without a period or a region is one", async () => {
+test("watches are no samples, a row that stands for no number of accesses says so, and one without a period or a region is one", async () => {
   const rows = [
     row(0, { source: "watch" }),
     row(1, { source: "clock" }),
@@ -92,6 +88,7 @@ test("watches and rows that stand for no access are no samples, and a row withou
     // The rows that are left come one after the other.
     .toEqual([
       [1n, "clock", 10_007, 1],
+      [2n, "pebs", Number.NaN, 2],
       [3n, "pebs", 0, 0],
       [4n, "pebs", 10_007, 1],
     ]);

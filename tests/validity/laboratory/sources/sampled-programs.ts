@@ -92,8 +92,6 @@ function sumsOf(program: Program, samplers: readonly Sampler[], window_ns: numbe
         source,
         op: op === OP.load ? ("load" as const) : ("store" as const),
         period,
-        step: "none" as const,
-        token_index: 0,
       })),
     )
     .sort((a, b) => a.time_ns - b.time_ns);

@@ -5,7 +5,6 @@ import { sumAccesses } from "../../../../src/analyse/input/load-access-sums.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import type { AccessKind } from "../../../../src/analyse/sampled/shadow.ts";
 import { passGapNs } from "../../../../src/analyse/watched/passes.ts";
-import { firstIndex } from "../../../../src/statistics/first-index.ts";
 import { seededRandom } from "../../../../src/statistics/prng.ts";
 import { regionsOf } from "../../../fixtures/regions.ts";
 import { groupsOf, type Sample } from "../../../fixtures/sampled-rows.ts";
@@ -40,16 +39,11 @@ export async function tracedRun(
 ): Promise<MetricRow[]> {
   const window_ns = Math.round(trace.cycles * cycleNs);
   const steps = stepsOf(trace, cycleNs);
-  const tokenOf = steps.map(({ step }, i) =>
-    step === "decode" ? steps.slice(0, i).filter((one) => one.step === step).length : 0,
-  );
   const samples = sampler
     .sample(trace, seededRandom(seed, SAMPLER_STREAM))
     .map(({ row, cycle, op, period }): Sample => {
       const address = trace.address[row] ?? 0;
       const time_ns = Math.round(cycle * cycleNs);
-      const at = firstIndex(steps.length, (i) => (steps[i]?.begin_ns ?? 0) <= time_ns) - 1;
-      const step = steps[at];
       return {
         address,
         time_ns,
@@ -58,8 +52,6 @@ export async function tracedRun(
         source: sampler.source,
         op,
         period,
-        step: step !== undefined && time_ns < step.end_ns ? step.step : "none",
-        token_index: tokenOf[at] ?? 0,
       };
     });
   samples.sort((a, b) => a.time_ns - b.time_ns);
