@@ -34,6 +34,13 @@ export function lostPct(ledger: readonly LedgerRow[], source: string): number | 
   return 100 * passed.reduce((gone, { events, lost }) => gone + (1 - gone) * (lost / events), 0);
 }
 
+/** Events of a source that were lost anywhere on their way to a file, those that no counter saw by their estimate. */
+export function lostCount(ledger: readonly LedgerRow[], source: string): number {
+  const named = FIGURE_SOURCES.find((name) => name === source);
+  if (named === undefined) return 0;
+  return ledger.reduce((sum, row) => sum + (feeds(row, named) ? row.dropped + (row.unseen_estimate ?? 0) : 0), 0);
+}
+
 /** Loss of every source that the ledger tells of, in the order of FIGURE_SOURCES. */
 export function lossOf(ledger: readonly LedgerRow[]): SourceLoss[] {
   return FIGURE_SOURCES.flatMap((source) => {

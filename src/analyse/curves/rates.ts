@@ -1,5 +1,6 @@
 /** Reads and writes over time: bytes per second by watches or by the engine's steps, accesses per second by samples. */
 import { CENSORED } from "../../label/regions/places.ts";
+import { lostCount } from "../../schema/loss.ts";
 import { CI_LEVEL, interval } from "../../statistics/interval.ts";
 import { studentQuantile } from "../../statistics/student.ts";
 import { FEWEST, rowOf } from "../figures/figure-row.ts";
@@ -10,7 +11,7 @@ import { boundedRate } from "../metrics/byte-rates.ts";
 import { isWholeTrace, tooFewOf } from "../sampled/sampled-rates.ts";
 import { isShadowed, kindSums, SHADOW } from "../sampled/shadow.ts";
 import { kvStepSums } from "../steps/kv-step-sums.ts";
-import { NO_PERIOD } from "../stream/stream-figures.ts";
+import { whyNoPeriod } from "../stream/stream-figures.ts";
 import { type PassKind, passRate } from "../watched/rate/pass-rate.ts";
 import { type Curve, type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
 
@@ -111,9 +112,15 @@ function stepPoints({ kvRows, input, span }: Group, kind: PassKind): CurvePoint[
   });
 }
 
-/** Means over neighbouring blocks of time, with Student's interval of how those differ. */
-function sampledPoints({ loads, stores, block_ns = 0, blocks_from_ns = 0 }: AccessSums, kind: PassKind): CurvePoint[] {
-  const accesses = kind === "read" ? loads : stores;
+/**
+ * Means over neighbouring blocks of time, with Student's interval of how those differ, each end a sample away at least: where none fell there may
+ * have been nearly a period of accesses.
+ * @param lost samples of the source, of which all may have been of one bin
+ */
+function sampledPoints(sum: AccessSums, kind: PassKind, lost: number): CurvePoint[] {
+  const { block_ns = 0, blocks_from_ns = 0 } = sum;
+  const { accesses, rows } = kindSums(sum, kind === "read" ? "loads" : "stores");
+  const period = accesses.reduce((all, ofBlock) => all + ofBlock, 0) / Math.max(1, rows);
   const each = Math.max(BLOCKS_PER_BIN, Math.ceil(accesses.length / MOST_SAMPLED_BINS));
   const points: CurvePoint[] = [];
   for (let first = 0; first < accesses.length; first += each) {
@@ -122,8 +129,10 @@ function sampledPoints({ loads, stores, block_ns = 0, blocks_from_ns = 0 }: Acce
     const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
     const squares = rates.reduce((sum, rate) => sum + (rate - mean) ** 2, 0);
     const spread = rates.length > 1 ? Math.sqrt(squares / (rates.length - 1) / rates.length) : Number.NaN;
-    const reach = rates.length > 1 ? studentQuantile((1 + CI_LEVEL) / 2, rates.length - 1) * spread : Number.NaN;
-    const { value, lo, hi } = interval(mean, Math.max(0, mean - reach), mean + reach);
+    const one = (1e9 * period) / (block_ns * blocks.length);
+    const student = rates.length > 1 ? studentQuantile((1 + CI_LEVEL) / 2, rates.length - 1) * spread : Number.NaN;
+    const reach = Math.max(one, student);
+    const { value, lo, hi } = interval(mean, Math.max(0, mean - reach), mean + reach + lost * one);
     const x = blocks_from_ns + first * block_ns;
     points.push({ x, x_end: x + blocks.length * block_ns, y: value, lo, hi, n: blocks.length });
   }
@@ -138,7 +147,7 @@ function sampledCurve(group: Group, kind: PassKind, frame: Pick<Curve, "curve" |
   const [what, accesses] = kind === "read" ? (["loads", sum.loads] as const) : (["stores", sum.stores] as const);
   const few = accesses.length === 0 ? `no ${what}` : tooFewOf(kindSums(sum, what), isWholeTrace(group, sum));
   const isMoved = isShadowed(sum, what, group.input);
-  const points = few === null && !isMoved ? sampledPoints(sum, kind) : [];
+  const points = few === null && !isMoved ? sampledPoints(sum, kind, lostCount(group.input.ledger, sum.source)) : [];
   const judged = rowOf(
     group,
     {
@@ -149,7 +158,7 @@ function sampledCurve(group: Group, kind: PassKind, frame: Pick<Curve, "curve" |
       method: "Horvitz-Thompson by period, Student's interval over blocks of time; n counts blocks",
       ...(few === null ? {} : { why: few }),
       ...(isMoved ? { not_identifiable: true, why: SHADOW } : {}),
-      ...(sum.period_known ? {} : { not_identifiable: true, why: NO_PERIOD }),
+      ...(sum.period_known ? {} : { not_identifiable: true, why: whyNoPeriod(sum) }),
     },
     y_unit,
   );

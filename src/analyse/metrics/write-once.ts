@@ -175,13 +175,13 @@ export const writeOnce: MetricFamily = {
     ["step", "KV rows: the engine's batches say which row they write, clears and trims when it gives one up"],
     ["region_map", "weights in files that the process maps without the right to write"],
     ["watch", "every store to the watched bytes is seen"],
-    ["pebs", "samples of stores, at grains of a page or more, where a write epoch has many"],
+    ["pebs", "samples of stores without a shadow, at grains of a page or more, where a write epoch has many"],
     ["ibs", "samples of stores, at grains of a page or more, where a write epoch has many"],
     ["import", "traces that hold every access, by address in place of block, from first access to last"],
   ],
   not_by_sampling: null,
   suppressed:
-    "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history, one of which a last trap leaves it open, or more than 1 % of the bytes came after the begin: an upper bound. n < 30 blocks. Samples: where more than 5 % of the write epochs may have none, the blocks seen rewritten give an upper bound, and without them the ratio is not identifiable; so it is where pauses between samples may lie within an epoch in more than half of the blocks (more than 5 %: bounds).",
+    "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history, one of which a last trap leaves it open, or more than 1 % of the bytes came after the begin: an upper bound. n < 30 blocks. Samples: where more than 5 % of the write epochs may have none, the blocks seen rewritten give an upper bound, and without them the ratio is not identifiable; so it is where pauses between samples may lie within an epoch in more than half of the blocks (more than 5 %: bounds), and where PEBS samples of stores may be of neighbours of those that they count.",
   needs_every_access: true,
   spans: "whole",
   figures: (group, rows) => {

@@ -1,16 +1,27 @@
 /** What samples of accesses identify: how many loads and stores there are, and how often a line is accessed on average. */
 
+import { lostCount } from "../../schema/loss.ts";
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { type Interval, interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { FEWEST } from "../figures/figure-row.ts";
-import { peakBytes } from "../input/class-bytes.ts";
+import { meanBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import type { AccessSums } from "../input/input.ts";
 import type { Figure, MetricFamily } from "../metrics/metric.ts";
-import { HIDDEN_STORES, IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
+import { HIDDEN_STORES, IMPORT, streamRatio, whyNoPeriod } from "../stream/stream-figures.ts";
 import { unknownAccesses, unknownReason, withUnknown } from "../stream/unknown-kinds.ts";
-import { type AccessKind, atMost, isShadowed, type KindSums, kindSums, ofAllClasses, SHADOW } from "./shadow.ts";
+import { endsOfQuotient, endsOfSum } from "./sample-ends.ts";
+import {
+  type AccessKind,
+  atMost,
+  bothSums,
+  isShadowed,
+  type KindSums,
+  kindSums,
+  ofAllClasses,
+  SHADOW,
+} from "./shadow.ts";
 
 const LINE_BYTES = 64;
 /** With samples of a kind in fewer blocks of time among empty ones, one of them would decide how wide an interval is. */
@@ -36,11 +47,13 @@ export function isWholeTrace({ stream }: Group, { source }: AccessSums): boolean
 }
 
 /** Accesses per second: the sum of the periods (Horvitz and Thompson) over the span. */
-function perSecond(group: Group, blocks: Float64Array, source: string): Interval {
+function perSecond(group: Group, samples: KindSums, source: string): Interval {
+  const blocks = samples.accesses;
   if (blocks.length === 0 || group.span.window_ns <= 0) return interval(null, null, null);
   const each = new Float64Array(blocks.length).fill(group.span.window_ns / 1e9 / blocks.length);
   if (source === IMPORT) return streamRatio(blocks, each);
-  return ratioInterval(blocks, each, group.blocks(blocks.length), carryingUnits(blocks));
+  const seen = ratioInterval(blocks, each, group.blocks(blocks.length), carryingUnits(blocks));
+  return endsOfSum(seen, samples, lostCount(group.input.ledger, source));
 }
 
 /** Time times lines over accesses, with the ends of the rate the other way round. */
@@ -52,14 +65,15 @@ export function rateInversion(accessesPerSecond: Interval, lines: number): Inter
 
 /** How many loads a sampled class has for each store: instructions, whatever bytes they touch. */
 function loadsPerStore(group: Group, sum: AccessSums, isMoved: boolean): Figure {
-  const few = tooFewOf(kindSums(sum, "loads"), false) ?? tooFewOf(kindSums(sum, "stores"), false);
+  const [loads, stores] = [kindSums(sum, "loads"), kindSums(sum, "stores")];
+  const few = tooFewOf(loads, false) ?? tooFewOf(stores, false);
   const hasStores = sum.stores.some((stores) => stores > 0);
   const isKnown = hasStores && few === null && !isMoved && sum.source !== "clock";
   const why =
     sum.source === "clock"
       ? HIDDEN_STORES
       : !sum.period_known
-        ? NO_PERIOD
+        ? whyNoPeriod(sum)
         : isMoved
           ? SHADOW
           : hasStores
@@ -69,11 +83,16 @@ function loadsPerStore(group: Group, sum: AccessSums, isMoved: boolean): Figure 
     metric: "loads_per_store",
     source: sum.source,
     estimate: isKnown
-      ? ratioInterval(
-          sum.loads,
-          sum.stores,
-          group.blocks(sum.loads.length),
-          Math.min(carryingUnits(sum.loads), carryingUnits(sum.stores)),
+      ? endsOfQuotient(
+          ratioInterval(
+            sum.loads,
+            sum.stores,
+            group.blocks(sum.loads.length),
+            Math.min(carryingUnits(sum.loads), carryingUnits(sum.stores)),
+          ),
+          loads,
+          stores,
+          lostCount(group.input.ledger, sum.source),
         )
       : interval(null, null, null),
     n: sum.rows,
@@ -85,32 +104,35 @@ function loadsPerStore(group: Group, sum: AccessSums, isMoved: boolean): Figure 
 
 function figuresOf(group: Group, sum: AccessSums): Figure[] {
   const timer = sum.source === "clock";
-  const all = sum.loads.map((loads, i) => loads + (sum.stores[i] ?? 0));
   const base = { source: sum.source, n: sum.rows };
   const how = sum.source === IMPORT ? "jackknife over blocks of time" : "BCa over tokens or blocks of time";
   const method = `Horvitz-Thompson by period, ${how}; n counts samples`;
-  const why = timer ? "a timer counts time, not accesses" : sum.period_known ? null : NO_PERIOD;
+  const why = timer ? "a timer counts time, not accesses" : sum.period_known ? null : whyNoPeriod(sum);
   const no = why === null ? {} : { not_identifiable: true, why };
   const sizeless =
     sum.source === IMPORT ? { not_identifiable: true, why: "the trace does not say how large regions are" } : no;
-  const lines = peakBytes(group.regions, group.span) / LINE_BYTES;
+  // Of memory that comes and goes those that are there: at its peak the class has lines that nothing could access at other times.
+  const lines = meanBytes(group.regions, group.span) / LINE_BYTES;
   const nothing = interval(null, null, null);
   const shadowed = { bound: true, why: SHADOW };
   const [loadsMoved, storesMoved] = (["loads", "stores"] as const).map((kind) => isShadowed(sum, kind, group.input));
   const hidden = unknownReason(sum);
-  const total = (kind: AccessKind): Float64Array => ofAllClasses(sum, kind, group.input).accesses;
+  const samplesOf = (kind: AccessKind, isMoved: boolean | undefined): KindSums =>
+    isMoved ? ofAllClasses(sum, kind, group.input) : kindSums(sum, kind);
   const rate = (kind: AccessKind, isMoved: boolean | undefined): Figure => {
-    const samples = isMoved ? ofAllClasses(sum, kind, group.input) : kindSums(sum, kind);
+    const samples = samplesOf(kind, isMoved);
     const few = tooFewOf(samples, isWholeTrace(group, sum));
-    const seen = few === null ? perSecond(group, samples.accesses, sum.source) : nothing;
+    const seen = few === null ? perSecond(group, samples, sum.source) : nothing;
     const open = hidden === null ? {} : { bound: true, why: hidden };
     const reason = few === null ? (isMoved ? shadowed : open) : { why: few };
     const most = withUnknown(seen, 1, (1e9 * unknownAccesses(sum)) / Math.max(1, group.span.window_ns));
     return { ...base, metric: `${kind}_per_s`, estimate: isMoved ? atMost(seen) : most, method, ...reason, ...no };
   };
   const isMoved = loadsMoved === true || storesMoved === true;
-  const accesses = isMoved ? total("loads").map((loads, i) => loads + (total("stores")[i] ?? 0)) : all;
-  const mean = sum.source === IMPORT ? nothing : rateInversion(perSecond(group, accesses, sum.source), lines);
+  const both = bothSums(samplesOf("loads", isMoved), samplesOf("stores", isMoved));
+  const few = tooFewOf(both, isWholeTrace(group, sum));
+  const isTold = sum.source !== IMPORT && few === null;
+  const mean = isTold ? rateInversion(perSecond(group, both, sum.source), lines) : nothing;
   return [
     rate("loads", loadsMoved),
     rate("stores", storesMoved),
@@ -120,7 +142,7 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
       estimate: isMoved ? interval(null, mean.lo, null) : mean,
       grain_bytes: LINE_BYTES,
       method: `rate inversion: time x lines / accesses; ${method}`,
-      ...(isMoved ? shadowed : {}),
+      ...(few !== null ? { why: few } : isMoved ? shadowed : {}),
       ...sizeless,
     },
     ...(sum.source === IMPORT ? [] : [loadsPerStore(group, sum, isMoved)]),
@@ -146,8 +168,9 @@ export const sampledRates: MetricFamily = {
     {
       name: "iai_mean_ns",
       unit: "ns",
-      definition: "Mean time between accesses to one 64 B line of the class, over all its lines.",
-      formula: "1e9 S x lines / accesses in S",
+      definition:
+        "Mean time between accesses to one 64 B line of the class, over all its lines, each for the time that it is there.",
+      formula: "1e9 S x lines that are there in the mean of S / accesses in S",
       averaged_over: "accesses, as if all lines were alike",
     },
     {
@@ -160,7 +183,8 @@ export const sampledRates: MetricFamily = {
     },
   ],
   estimator: [
-    "Sum of sampling periods per second; the mean interval is time x lines / accesses.",
+    "Sum of sampling periods per second; the mean interval is time x lines / accesses, where the lines are those that are there in the mean of that time.",
+    "Its ends are a sample's period away at least, however alike the blocks of time are, and the upper one takes each sample that was lost for one of the class.",
     "Where samples of PEBS may stand for neighbours of the accesses that they count, which is so below its highest precise level, all classes together bound the rates of each: docs/decisions/029-shadows-of-samples.md.",
     "Rows of a trace that are neither told as loads nor as stores may be either: intervals have room for them, and above 1 % of the rows there are bounds only. So it is of what is told by loads and stores; ages and retention are not told then.",
   ],

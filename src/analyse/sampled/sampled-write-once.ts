@@ -1,14 +1,16 @@
 /** The share of written blocks that are written once, by samples of stores, where these are dense enough to tell. */
 
+import { lostCount } from "../../schema/loss.ts";
 import { clopperPearson } from "../../statistics/clopper-pearson.ts";
 import { CI_LEVEL, interval } from "../../statistics/interval.ts";
 import type { Group } from "../input/group.ts";
 import type { AccessSums, WrittenBlocks } from "../input/input.ts";
 import { type Figure, notIdentifiable } from "../metrics/metric.ts";
 import { cacheClears } from "../steps/cache-clears.ts";
-import { IMPORT } from "../stream/stream-figures.ts";
+import { IMPORT, whyNoPeriod } from "../stream/stream-figures.ts";
 import { mostBlocks } from "../watched/block-lives.ts";
 import { missedShare, onceOfWritten } from "./missed-epochs.ts";
+import { isShadowed } from "./shadow.ts";
 import { FALSE_CHANCE } from "./write-runs.ts";
 
 const METRIC = "write_once_ratio";
@@ -16,6 +18,24 @@ const METRIC = "write_once_ratio";
 const MOST_MISSED = 0.05;
 /** More blocks of which it is open, and the figure is a bound; and none. */
 const MOST_OPEN = { value: 0.05, bound: 0.5 };
+
+/** Neither how many epochs have no sample nor that a pause between samples is one between stores can then be told. */
+const HIDDEN =
+  "a PEBS sample may be of a store some cycles after the one that it counts: those of a whole write may all have fallen elsewhere";
+
+/** A pause that would part one epoch in two has no fewer samples in it (n (1 + k / n)^(1 - n) <= 1e-4 for no k below it): to be seen so they were all lost. */
+const FEWEST_LOST_OF_A_PAUSE = 9;
+
+/** Blocks that loss may have made look rewritten are open: as many as there were samples lost for. */
+function withLost(written: WrittenBlocks, lost: number): WrittenBlocks {
+  const { rewritten, open } = written;
+  const blocks = Math.min(rewritten.blocks, Math.floor(lost / FEWEST_LOST_OF_A_PAUSE));
+  return {
+    ...written,
+    rewritten: { ...rewritten, blocks: rewritten.blocks - blocks },
+    open: { ...open, blocks: open.blocks + blocks },
+  };
+}
 
 const percent = (share: number): string => `${Number((100 * share).toPrecision(2))} %`;
 
@@ -41,7 +61,9 @@ function upperEnd(group: Group, blocksWritten: WrittenBlocks, blocks: number): n
   return sure > 0 ? (most - sure) / most : null;
 }
 
-function figure(group: Group, sum: AccessSums, written: WrittenBlocks): Figure {
+function figure(group: Group, sum: AccessSums, seenWritten: WrittenBlocks): Figure {
+  const lost = lostCount(group.input.ledger, sum.source);
+  const written = withLost(seenWritten, lost);
   const { once, rewritten, open } = written;
   const n = once.blocks + rewritten.blocks + open.blocks;
   const base = {
@@ -60,7 +82,9 @@ function figure(group: Group, sum: AccessSums, written: WrittenBlocks): Figure {
     runs_of_2: rewritten.runs_of_2 + open.runs_of_2,
   };
   // Apart, so that blocks of many epochs do not speak for those of one.
-  const missed = Math.max(missedShare(once), missedShare(more));
+  const unlike = Math.max(missedShare(once), missedShare(more));
+  // Whole epochs may be among what was lost, no more of them than those seen in as many samples.
+  const missed = lost > 0 ? Math.min(1, unlike + lost / (lost + sum.store_rows)) : unlike;
   const density = (once.samples + more.samples) / Math.max(1, once.runs + more.runs);
   const seen = `${density.toPrecision(2)} store samples in a write epoch: at most ${percent(missed)} of the epochs missed`;
   if (missed <= MOST_MISSED && open.blocks <= MOST_OPEN.bound * n) {
@@ -108,6 +132,8 @@ export function sampledWriteOnce(group: Group): Figure[] {
         refusal(sum, "sparse samples almost never see a block twice: the ratio would be 1 whatever the program does"),
       ];
     }
+    if (!sum.period_known) return [refusal(sum, whyNoPeriod(sum))];
+    if (isShadowed(sum, "stores", group.input)) return [refusal(sum, HIDDEN)];
     if (sum.written.length === 0) return [refusal(sum, `no store among ${sum.rows} samples`)];
     return sum.written.map((written) => figure(group, sum, written));
   });

@@ -17,13 +17,22 @@ export function isShadowed({ source }: Pick<AccessSums, "source">, kind: AccessK
 
 /** Accesses of one kind by block, weighted by period, and how many samples they rest on. */
 export interface KindSums {
-  readonly kind: AccessKind;
+  readonly kind: AccessKind | "accesses";
   readonly accesses: Float64Array;
   readonly rows: number;
 }
 
 export function kindSums(sum: AccessSums, kind: AccessKind): KindSums {
   return { kind, accesses: sum[kind], rows: kind === "loads" ? sum.load_rows : sum.store_rows };
+}
+
+/** Loads and stores together; what is both counts as both. */
+export function bothSums(loads: KindSums, stores: KindSums): KindSums {
+  return {
+    kind: "accesses",
+    accesses: loads.accesses.map((count, i) => count + (stores.accesses[i] ?? 0)),
+    rows: loads.rows + stores.rows,
+  };
 }
 
 /** The samples of a kind that all classes together have: what shadows move from class to class stays within it. */

@@ -13,6 +13,10 @@ export const HIDDEN_STORES = "stores hide behind stalled loads at a timer's ip";
 export const NO_PERIOD =
   "the trace does not say how many accesses a row stands for: give --period, 1 where it holds every access";
 
+/** The same of any source. */
+export const whyNoPeriod = ({ source }: { readonly source: string }): string =>
+  source === IMPORT ? NO_PERIOD : "its samples stand for no number of accesses: by cycles, or of some accesses only";
+
 const OPEN = "from what is open ending where it was seen last to its never ending";
 
 /** One figure per quantile of a distribution. */

@@ -227,7 +227,7 @@ test("samples of stores tell how often pages were written, where they are dense"
       "access",
       rows.sort((a, b) => Number(a.timestamp_ns - b.timestamp_ns)),
     );
-    const { metrics } = await analyseRun(runDir, FACTS);
+    const { metrics } = await analyseRun(runDir, { ...FACTS, unshadowed: ["stores"] });
     const ratios = metrics.filter((row) => row.metric === "write_once_ratio" && row.source === "pebs");
     expect(ratios.map(({ grain_bytes, status, n }) => [grain_bytes, status, n])).toEqual([
       [4096, "ok", 60],

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
 import type { WatchSample } from "../../../../src/analyse/input/input.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { ledgerRow } from "../../../fixtures/ledger.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 import { one } from "../sample-weights.ts";
 
@@ -85,6 +86,68 @@ describe("sampled sources", () => {
       lo: 8192,
       hi: 8192,
     });
+  });
+
+  test("do not take the most memory at a time for all that a class has, where it comes and goes elsewhere", () => {
+    const all = { ...sums("pebs"), seen: [{ grain_bytes: 4096, distinct: 3, once: 0, twice: 0 }] };
+    const regions = [0, 1, 2, 3].map((i) =>
+      region({ addr: BigInt(i) << 20n, size_bytes: 4096, birth_ns: 250 * i * MS, death_ns: 250 * (i + 1) * MS }),
+    );
+    const found = computeMetrics(input({ accessSums: [all], regions, unshadowed: ["loads", "stores"] }));
+    // One page at a time, four of them in all.
+    const set = one(found, "working_set_bytes", "all", "pebs");
+    expect([set.status, set.value, set.lo, set.hi]).toEqual(["bound", null, 3 * 4096, 4 * 4096]);
+    const accesses = sums("").loads.reduce((a, b) => a + b) * 1.5;
+    expect(one(found, "iai_mean_ns", "all", "pebs").value ?? 0).toBeCloseTo((1e9 * 64) / accesses, 3);
+  });
+
+  test("count the lines of a class for the time that they are there", () => {
+    const regions = [region(), region({ addr: 1n << 30n, birth_ns: 900 * MS })];
+    const found = computeMetrics(input({ accessSums: [sums("ibs")], regions }));
+    const accesses = sums("").loads.reduce((a, b) => a + b) * 1.5;
+    expect(one(found, "iai_mean_ns", "all", "ibs").value ?? 0).toBeCloseTo((1e9 * 125 * 1.1) / accesses, 3);
+  });
+
+  test("tell no mean interval of a few loads among many samples of neither loads nor stores", () => {
+    const none = new Float64Array(50);
+    const few = { ...sums("ibs"), loads: none.with(3, 99).with(20, 99).with(41, 99), stores: none };
+    const found = computeMetrics(
+      input({ accessSums: [{ ...few, rows: 100, load_rows: 3, store_rows: 0 }], regions: [region()] }),
+    );
+    expect(one(found, "iai_mean_ns", "all", "ibs")).toMatchObject({
+      status: "insufficient",
+      value: null,
+      why: "samples of accesses in 3 blocks of time, fewer than 10",
+    });
+  });
+
+  test("have ends a period away though each block of time has as many as any other", () => {
+    const alike = (count: number) => new Float64Array(40).fill(count);
+    const even = { ...sums("ibs"), loads: alike(1000), stores: alike(500), load_rows: 40, store_rows: 40 };
+    const found = computeMetrics(input({ accessSums: [even], regions: [region()] }));
+    const loads = one(found, "loads_per_s", "all", "ibs");
+    expect(loads.value ?? 0).toBeCloseTo(40_000, 6);
+    expect([loads.lo ?? 0, loads.hi ?? 0].map(Math.round)).toEqual([39_000, 41_000]);
+    const mix = one(found, "loads_per_store", "all", "ibs");
+    expect(mix.lo ?? 0).toBeCloseTo((2 * 39) / 41, 9);
+    expect(mix.hi ?? 0).toBeCloseTo((2 * 41) / 39, 9);
+  });
+
+  test("allow for samples that were lost, of which all may have been of one class", () => {
+    const rates = (dropped: number) => {
+      const ledger = [ledgerRow({ stream: "access", source: "ibs", stage: "ring" }, 100_000, dropped)];
+      return computeMetrics(input({ accessSums: [sums("ibs")], regions: [region()], ledger }));
+    };
+    const [all, most] = [rates(0), rates(500)];
+    for (const metric of ["loads_per_s", "stores_per_s"]) {
+      const [before, after] = [one(all, metric, "all", "ibs"), one(most, metric, "all", "ibs")];
+      // 500 more of 5000.
+      expect([after.status, after.lo]).toEqual(["ok", before.lo]);
+      expect((after.hi ?? 0) / (before.hi ?? 1)).toBeCloseTo(1.1, 9);
+    }
+    const [before, after] = [one(all, "loads_per_store", "all", "ibs"), one(most, "loads_per_store", "all", "ibs")];
+    expect((after.hi ?? 0) / (before.hi ?? 1)).toBeCloseTo(1.1, 9);
+    expect((before.lo ?? 0) / (after.lo ?? 1)).toBeCloseTo(1.1, 9);
   });
 
   test("tell no rate of fewer than 30 samples of its kind, however many there are of the other", () => {

@@ -5,6 +5,8 @@ import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { missedShare, onceOfWritten } from "../../../../src/analyse/sampled/missed-epochs.ts";
 import { mostBlocks } from "../../../../src/analyse/watched/block-lives.ts";
 import { everyRow } from "../../../../src/columnar/keys/number-order.ts";
+import type { LedgerRow } from "../../../../src/schema/ledger.ts";
+import { ledgerRow } from "../../../fixtures/ledger.ts";
 import { type GivenRegion, regionsOf } from "../../../fixtures/regions.ts";
 import { input, MS, region } from "../sample-input.ts";
 
@@ -69,9 +71,16 @@ describe("the most blocks that can have been written", () => {
   });
 });
 
-function rows(written: readonly WrittenBlocks[], source = "pebs"): MetricRow[] {
+function rows(
+  written: readonly WrittenBlocks[],
+  source = "pebs",
+  unshadowed: readonly ("loads" | "stores")[] = ["stores"],
+  ledger: readonly LedgerRow[] = [],
+): MetricRow[] {
   const all = computeMetrics(
     input({
+      unshadowed,
+      ledger,
       regions: [region({ size_bytes: 400 * 4096 })],
       accessSums: [
         {
@@ -132,6 +141,28 @@ describe("write-once by samples", () => {
     expect(rows([])[0]).toMatchObject({ status: "not_identifiable", why: "no store among 1000 samples" });
     expect(rows([], "clock")[0]?.why).toContain("a timer sees loads that stall");
     expect(only(runs(20, 1, 12), NONE, NONE)?.status).toBe("insufficient");
+  });
+
+  test("is refused where a sample may be of a store behind the one that it counts: none may be of a whole epoch", () => {
+    const seen = [{ grain_bytes: 4096, once: runs(150, 1, 12), rewritten: runs(50, 3, 12), open: NONE }];
+    for (const unshadowed of [[], ["loads"]] as const) {
+      const [row] = rows(seen, "pebs", unshadowed);
+      expect([row?.status, row?.value, row?.hi]).toEqual(["not_identifiable", null, null]);
+      expect(row?.why).toContain("some cycles after");
+    }
+    expect(rows(seen, "ibs", [])[0]?.status).toBe("ok");
+  });
+
+  test("leaves open what lost samples may have made look rewritten", () => {
+    const seen = [{ grain_bytes: 4096, once: runs(150, 1, 12), rewritten: runs(50, 3, 12), open: NONE }];
+    const lossy = (dropped: number) =>
+      rows(seen, "ibs", [], [ledgerRow({ stream: "access", source: "ibs", stage: "ring" }, 100_000, dropped)])[0];
+    expect(lossy(0)).toMatchObject({ status: "ok", value: 0.75 });
+    // 36 samples are lost for 4 blocks of the 50.
+    const some = lossy(36);
+    expect([some?.status, some?.n_censored]).toEqual(["ok", 4]);
+    expect(some?.hi ?? 0).toBeGreaterThan((lossy(0)?.hi ?? 1) + 0.01);
+    expect(lossy(500)).toMatchObject({ status: "not_identifiable", value: null });
   });
 
   test("of pages does not decide on suitability, which is about bytes", () => {

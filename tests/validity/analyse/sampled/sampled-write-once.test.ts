@@ -31,8 +31,6 @@ const SAMPLE: Omit<Sample, "address" | "time_ns"> = {
   source: "pebs",
   op: "store",
   period: 97,
-  step: "none",
-  token_index: 0,
 };
 
 /** The rows of write_once_ratio for samples of stores to one region of `size` bytes. */
@@ -57,6 +55,7 @@ async function figures(samples: readonly StoreSample[], size: number): Promise<M
   const rows = computeMetrics(
     input({
       window_ns: RUN_NS,
+      unshadowed: ["stores"],
       regions: [region({ addr: BigInt(BASE), size_bytes: size })],
       accessSums: [
         {
