@@ -26,8 +26,17 @@ export function blindTo(events: readonly FileEvent[]): string {
   return "perf's samples show single accesses, no births, deaths or whole histories";
 }
 
+/** Says of an event why its samples cannot be added up. */
+export const noTotals = (name: string, why: string): string =>
+  `${name} ${why}: its rows tell shares and levels, no totals`;
+
+/** Says how often sampling was stopped for its rate. */
+export const stoppedTimes = (throttles: number): string =>
+  `the kernel slowed perf down ${throttles} times: it sampled less for a while`;
+
 function warningsOf(path: string, file: PerfFile): string[] {
   const out: string[] = [];
+  if (file.account.throttles > 0) out.push(stoppedTimes(file.account.throttles));
   if (file.broken !== null) out.push(`${path} was read up to byte ${file.broken.offset}: ${file.broken.why}`);
   const other = file.events.find(({ attribute }) => attribute.clockid !== CLOCK_MONOTONIC);
   if (other !== undefined) {
@@ -38,7 +47,7 @@ function warningsOf(path: string, file: PerfFile): string[] {
     // perf adds a dummy event for the records beside the samples.
     if (name.startsWith("dummy")) continue;
     if (event.unused !== null) out.push(`samples of ${name} are left out: ${event.unused.replaceAll("_", " ")}`);
-    else if (!event.counts) out.push(`${name} samples some loads only: its rows tell shares and levels, no totals`);
+    else if (use === "access" && event.uncounted !== null) out.push(noTotals(name, event.uncounted));
     else if (use === "access" && attribute.by_frequency && event.plan.period < 0) {
       out.push(
         `${name} was sampled by frequency and its samples have no period: its rows stand for no number of accesses`,

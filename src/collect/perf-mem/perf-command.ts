@@ -1,5 +1,6 @@
 /** The command line of perf for each way in which it can see memory, and whether it works here. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { listFolder } from "../../kernel/list-folder.ts";
 import { GENERAL_REGISTERS } from "./interrupt-registers.ts";
 
 export interface PerfMemOptions {
@@ -21,6 +22,16 @@ export function hasMemoryPmu(devices = DEVICES): boolean {
   if (!existsSync(devices)) return false;
   return readdirSync(devices).some(
     (pmu) => pmu === "ibs_op" || pmu.startsWith("arm_spe") || existsSync(`${devices}/${pmu}/events/mem-loads`),
+  );
+}
+
+/** Names of the PMUs by their number, as the kernel tells them; none where it does not. */
+export function pmuNames(devices = DEVICES): ReadonlyMap<number, string> {
+  return new Map(
+    listFolder(devices).flatMap((name): [number, string][] => {
+      const path = `${devices}/${name}/type`;
+      return existsSync(path) ? [[Number(readFileSync(path, "utf8")), name]] : [];
+    }),
   );
 }
 

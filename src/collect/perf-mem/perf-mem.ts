@@ -10,7 +10,7 @@ import { descendants, hasEnded, listsChildren } from "../../target/tree.ts";
 import type { Capability, Collector, CollectorCost } from "../collector.ts";
 import { createBreakpoints } from "./breakpoints.ts";
 import { count, ledgerOf } from "./file/account.ts";
-import { sourcesOf } from "./import-data.ts";
+import { sourcesOf, stoppedTimes } from "./import-data.ts";
 import { hasMemoryPmu, PERF_MEM_HINT, type PerfMemOptions, perfCommand, perfMemOptions } from "./perf-command.ts";
 import { type PerfProcess, startPerf } from "./perf-process.ts";
 import { openPerfTail, type PerfTail } from "./tail.ts";
@@ -177,7 +177,7 @@ export function createPerfMemCollector({
         count(reading.account.dropped, "cut");
       }
       const { throttles } = reading.account;
-      if (throttles > 0) warnings.push(`the kernel slowed perf down ${throttles} times: it sampled less for a while`);
+      if (throttles > 0) warnings.push(stoppedTimes(throttles));
       const ledger = ledgerOf(reading.account, "perf", sourcesOf(reading.events));
       reading[Symbol.dispose]();
       code[Symbol.dispose]();

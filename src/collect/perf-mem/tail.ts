@@ -9,6 +9,7 @@ import { createEventTable } from "./file/event-table.ts";
 import { type ReadAt, readHeader } from "./file/header.ts";
 import { createRecordReader } from "./file/record-reader.ts";
 import type { TimerSink } from "./file/sample-reader.ts";
+import { pmuNames } from "./perf-command.ts";
 
 export interface PerfTail extends Disposable {
   /** Reads up to `bytes` more; true while there may be more. */
@@ -33,6 +34,8 @@ export function openPerfTail(path: string, onTimer: TimerSink | null): PerfTail 
   const events = createEventTable();
   const account = newAccount();
   let batches: Batch[] = [];
+  // Names stand behind the records: of a machine that records itself the kernel tells them now.
+  events.pmus(pmuNames());
   const header = readHeader(path, fstatSync(fd).size, readAt, events);
   const reader = createRecordReader(events, account, header.swapped, {
     onBatch: (batch) => batches.push(ownBatch(batch)),

@@ -2,8 +2,15 @@
 
 import type { FigureSource, LedgerRow } from "../../../schema/ledger.ts";
 import { wordsOf } from "../../../schema/row.ts";
+import { createStops, type Stops } from "./stops.ts";
 
 const SOURCES = wordsOf("access", "source");
+
+export interface EventAccount {
+  source: FigureSource | null;
+  samples: number;
+  readonly stops: Stops;
+}
 
 export interface Account {
   /** Samples that the file holds. */
@@ -21,6 +28,11 @@ export interface Account {
   readonly dropped: Map<string, number>;
   /** Times that the kernel slowed sampling down. */
   throttles: number;
+  /** Events by their place in the file's list: whose figures their samples are for, how many came, and when none could. */
+  readonly events: EventAccount[];
+  /** First and last time of the samples that were kept, as far as they were handed over; 0 before any. */
+  first_ns: bigint;
+  last_ns: bigint;
   /** Records of other types that cannot be read. */
   badRecords: number;
   records: number;
@@ -37,9 +49,26 @@ export function newAccount(): Account {
     left_last_ns: 0n,
     dropped: new Map(),
     throttles: 0,
+    events: [],
+    first_ns: 0n,
+    last_ns: 0n,
     badRecords: 0,
     records: 0,
   };
+}
+
+/** The account of the event at a place of the file's list. */
+export function eventAccount({ events }: Account, place: number): EventAccount {
+  const found = events[place] ?? { source: null, samples: 0, stops: createStops() };
+  events[place] = found;
+  return found;
+}
+
+/** Samples of a source that were not taken while the kernel had stopped its events for their rate. */
+function unseenOf({ events, first_ns, last_ns }: Account, source: FigureSource): number | null {
+  const mine = events.filter((event) => event.source === source);
+  const unseen = mine.reduce((sum, { samples, stops }) => sum + stops.unseen(samples, first_ns, last_ns), 0);
+  return unseen > 0 ? Math.ceil(unseen) : null;
 }
 
 export function count(counters: Map<string, number>, name: string, by = 1): void {
@@ -98,7 +127,16 @@ export function ledgerOf(account: Account, way: string, named: readonly string[]
     const seen = kept + (filtered[i] ?? 0) + dropped;
     const none = { filtered: 0, unseen_estimate: null };
     return [
-      { ...place, ...none, stage: "ring", seen: seen + missing, kept: seen, dropped: missing, dropped_by: lost_by },
+      {
+        ...place,
+        ...none,
+        stage: "ring",
+        seen: seen + missing,
+        kept: seen,
+        dropped: missing,
+        dropped_by: lost_by,
+        unseen_estimate: unseenOf(account, source),
+      },
       { ...place, ...none, stage: "decode", seen, kept, filtered: filtered[i] ?? 0, dropped, dropped_by },
     ];
   });

@@ -3,6 +3,7 @@
 import type { AccessOp, AccessSource } from "../../../schema/words.ts";
 import { EVENT_TYPE, SAMPLE, SOFTWARE } from "./abi.ts";
 import type { EventAttribute } from "./attribute.ts";
+import { uncounted } from "./counted-events.ts";
 import { planSamples, type SamplePlan } from "./sample-plan.ts";
 
 export type SampledOp = AccessOp;
@@ -17,15 +18,13 @@ export interface FileEvent {
   readonly source: AccessSource;
   /** Read or write by what the event counts, for samples whose data source word does not say. */
   readonly op: SampledOp;
-  /** False where periods are no counts of accesses: load-latency events tag some loads only. */
-  readonly counts: boolean;
+  /** Why a period is no number of accesses, in words behind the name; null where it is one. */
+  readonly uncounted: string | null;
   readonly plan: SamplePlan;
   /** Why no sample of it is kept; null where they are. */
   readonly unused: string | null;
 }
 
-const RAW_EVENT = 4;
-const LOAD_LATENCY = 0x1cdn;
 const BP_READ = 1;
 const BP_WRITE = 2;
 
@@ -81,11 +80,6 @@ function opOfEvent(attribute: EventAttribute, name: string, use: EventUse): Samp
   return /load/i.test(name) ? "load" : "unknown";
 }
 
-/** Intel's load-latency event on its general PMU, where the file does not name it: MEM_TRANS_RETIRED.LOAD_LATENCY. */
-function isLoadLatency({ type, config }: EventAttribute): boolean {
-  return type === RAW_EVENT && (config & 0xffffn) === LOAD_LATENCY;
-}
-
 /** An event as the rest of the reader needs it. */
 export function fileEvent(
   attribute: EventAttribute,
@@ -102,13 +96,14 @@ export function fileEvent(
       : use === "none"
         ? "no_address"
         : null;
+  const source = sourceOf(attribute, name, use, pmus);
   return {
     attribute,
     name,
     use,
-    source: sourceOf(attribute, name, use, pmus),
+    source,
     op: opOfEvent(attribute, name, use),
-    counts: !/mem-loads|load.latency/i.test(name) && !isLoadLatency(attribute),
+    uncounted: uncounted(attribute, name, source === "ibs"),
     plan: planSamples(attribute),
     unused,
   };

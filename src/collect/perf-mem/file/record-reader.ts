@@ -3,7 +3,7 @@ import type { Batch } from "../../../columnar/batch.ts";
 import { batchFromRows } from "../../../columnar/rows.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
 import { MISC, RECORD } from "./abi.ts";
-import { type Account, count } from "./account.ts";
+import { type Account, count, eventAccount } from "./account.ts";
 import { type Bytes, bytesOf } from "./bytes.ts";
 import type { EventTable } from "./event-table.ts";
 import { createSideband, trailerOf } from "./mapping-records.ts";
@@ -100,6 +100,17 @@ export function createRecordReader(
     early = [];
   }
 
+  /** Time, id of the event and of its one stream: of an event that runs on several CPUs or threads each is stopped for itself. */
+  function takeStop(record: Bytes, what: "stopped" | "resumed"): void {
+    if (record.length < 32) {
+      account.badRecords += 1;
+      return;
+    }
+    const id = record.u64(16);
+    const place = events.list.length === 1 ? 0 : events.byId(Number(id & 0xffff_ffffn), Number(id >> 32n));
+    if (place >= 0) eventAccount(account, place).stops[what](`${id}/${record.u64(24)}`, record.u64(8));
+  }
+
   function other(record: Bytes, type: number, misc: number): void {
     switch (type) {
       case RECORD.LOST:
@@ -112,6 +123,10 @@ export function createRecordReader(
         return;
       case RECORD.THROTTLE:
         account.throttles += 1;
+        takeStop(record, "stopped");
+        return;
+      case RECORD.UNTHROTTLE:
+        takeStop(record, "resumed");
         return;
       case RECORD.HEADER_ATTR:
       case RECORD.EVENT_UPDATE:

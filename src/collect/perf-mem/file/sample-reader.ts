@@ -7,7 +7,7 @@ import type { AccessOp } from "../../../schema/words.ts";
 import { accessBatch, accessColumns, ROWS } from "../../access-columns.ts";
 import { decodeDataSource } from "../../data-src.ts";
 import { MISC } from "./abi.ts";
-import { type Account, count } from "./account.ts";
+import { type Account, count, type EventAccount, eventAccount } from "./account.ts";
 import type { FileEvent } from "./event.ts";
 import type { EventTable } from "./event-table.ts";
 import { fixedTail, needsWalk, TAIL, walkTail } from "./sample-plan.ts";
@@ -65,6 +65,7 @@ interface Prepared {
   /** Least length of a sample whose fields all have their place, 64-bit words; null where each must be walked. */
   readonly fixedWords: number | null;
   readonly watchId: number;
+  readonly account: EventAccount;
 }
 
 export function createSampleReader(
@@ -90,8 +91,10 @@ export function createSampleReader(
   function prepare(list: readonly FileEvent[]): void {
     listed = list;
     let watches = 0;
-    prepared = list.map((event) => {
+    prepared = list.map((event, place) => {
       const tail = new Int32Array(3);
+      const ofEvent = eventAccount(account, place);
+      ofEvent.source = event.unused !== null ? null : event.use === "fault" ? "fault" : event.source;
       return {
         event,
         source: SOURCE[event.source],
@@ -100,6 +103,7 @@ export function createSampleReader(
         tail,
         fixedWords: fixedTail(event.plan, tail),
         watchId: event.use === "breakpoint" ? ++watches : 0,
+        account: ofEvent,
       };
     });
     // Rows that came before an event was known to be a breakpoint have no watch: they are handed over first.
@@ -128,6 +132,8 @@ export function createSampleReader(
     const end = times[rows - 1] ?? 0n;
     if (first === null || begin < first) first = begin;
     if (end > last) last = end;
+    account.first_ns = first;
+    account.last_ns = last;
   }
 
   /** The time of a sample that was left out: in a file of which none is kept nothing else tells when it was. */
@@ -199,6 +205,7 @@ export function createSampleReader(
     if (prepared === null) return "unknown_event";
     const { event } = prepared;
     const { plan } = event;
+    prepared.account.samples += 1;
     if (event.unused !== null) return event.unused;
     const { tail, fixedWords } = prepared;
     if (plan.tail > size) return "malformed";
@@ -255,7 +262,7 @@ export function createSampleReader(
   function takePeriod({ event }: Prepared, words: Uint32Array, start: number, even: number): void {
     const { plan, attribute } = event;
     const periodWords = halves.period;
-    if (!event.counts) periodWords[even] = periodWords[even + 1] = 0;
+    if (event.uncounted !== null) periodWords[even] = periodWords[even + 1] = 0;
     else if (plan.period >= 0) {
       periodWords[even] = words[start + 2 * plan.period + low] as number;
       periodWords[even + 1] = words[start + 2 * plan.period + high] as number;

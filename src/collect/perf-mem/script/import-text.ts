@@ -7,6 +7,8 @@ import { accessBatch, accessColumns, ROWS } from "../../access-columns.ts";
 import { decodeDataSource } from "../../data-src.ts";
 import type { Imported, Importer, ImportSink } from "../../importer.ts";
 import { type Account, count, ledgerOf, newAccount } from "../file/account.ts";
+import { uncountedByName } from "../file/counted-events.ts";
+import { noTotals } from "../import-data.ts";
 import { parseScriptLine, type ScriptSample } from "./line.ts";
 
 const OP = codesOf("access", "op_type");
@@ -82,14 +84,29 @@ function leftOut(sample: ScriptSample): string | null {
 interface Reading {
   readonly account: Account;
   readonly sources: Set<string>;
+  /** Events that were met, and why their periods are no number of accesses; null where they are one. */
+  readonly uncounted: Map<string, string | null>;
   first_ns: bigint;
   last_ns: bigint;
 }
 
 async function readLines(fd: number, sink: ImportSink): Promise<Reading> {
   const columns = accessColumns();
-  const reading: Reading = { account: newAccount(), sources: new Set(), first_ns: 0n, last_ns: 0n };
+  const reading: Reading = {
+    account: newAccount(),
+    sources: new Set(),
+    uncounted: new Map(),
+    first_ns: 0n,
+    last_ns: 0n,
+  };
   const { account } = reading;
+  const whyNoCount = (event: string): string | null => {
+    const found = reading.uncounted.get(event);
+    if (found !== undefined) return found;
+    const why = uncountedByName(event);
+    reading.uncounted.set(event, why);
+    return why;
+  };
   const take = (sample: ScriptSample): void => {
     const row = columns.rows;
     const { op, evidence } = meaningOf(sample);
@@ -100,7 +117,7 @@ async function readLines(fd: number, sink: ImportSink): Promise<Reading> {
     columns.data.timestamp_ns[row] = sample.time_ns;
     columns.data.address[row] = sample.address ?? 0n;
     columns.data.ip[row] = sample.ip ?? 0n;
-    columns.data.period[row] = /mem-loads|load.latency/i.test(sample.event) ? 0n : (sample.period ?? 0n);
+    columns.data.period[row] = whyNoCount(sample.event) === null ? (sample.period ?? 0n) : 0n;
     columns.data.data_src[row] = sample.data_src ?? 0n;
     columns.valid.data_src[row] = sample.data_src === null ? 0 : 1;
     columns.data.pid[row] = sample.pid;
@@ -160,7 +177,7 @@ export const perfScriptImporter: Importer = {
     } finally {
       closeSync(fd);
     }
-    const { account, sources, first_ns, last_ns } = reading;
+    const { account, sources, uncounted, first_ns, last_ns } = reading;
     if (account.keptAccesses === 0) {
       throw new MrmTraceError(
         "data_quality",
@@ -178,6 +195,7 @@ export const perfScriptImporter: Importer = {
       blindTo: "text of samples shows single accesses, no births, deaths or whole histories",
       ledger: ledgerOf(account, "perf script", [...sources]),
       warnings: [
+        ...[...uncounted].flatMap(([name, why]) => (why === null ? [] : [noTotals(name, why)])),
         ...(lost > 0 ? [`${lost} lines could not be read as samples`] : []),
         "times are of perf's own clock, and text does not say what was lost",
       ],
