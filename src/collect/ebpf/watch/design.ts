@@ -15,8 +15,6 @@ export interface Design {
 export interface DesignFacts {
   /** Uniform in [0, 1), drawn once for this watch: designs in a fixed order could fall into step with a cycle of the program. */
   readonly turn: number;
-  /** Most of the watches of its stratum ended early at their last trap. */
-  readonly isBusy: boolean;
   readonly regionType: RegionType;
   /** Ns per token; null without a token axis. */
   readonly tokenPeriodNs: number | null;
@@ -44,8 +42,8 @@ const DWELL_SPREAD = 0.5;
 const PAIR_SHARE = 1 / 8;
 const COHORT_SHARE = 1 / 16;
 const LONG_SHARE = 1 / 8;
+/** The same whatever was seen: where they alone tell, those of busy times would stand for quiet ones. */
 const DEEP_SHARE = 1 / 8;
-const DEEP_SHARE_OF_BUSY = 3 / 8;
 const SHORT_TOKENS = 8;
 const SHORT_LEAST_NS = 30e6;
 const SHORT_MOST_NS = 500e6;
@@ -94,14 +92,15 @@ export function chooseDesign(facts: DesignFacts, random: Random): Design | null 
   const hasTime = facts.longestNs > LONG_TIMES_SHORT * shortDwellNs(facts.tokenPeriodNs);
   const mayBeLong = hasTime && facts.longRegisters + NEVER_LONG < registers;
   const mayBeCohort = hasTime && facts.longRegisters === 0 && registers >= 4 && freeRegisters >= COHORT_REGISTERS;
-  const short = (mode: WatchMode, trapLimit = TRAP_LIMIT): Design => ({
+  const short = (mode: WatchMode, trapLimit: number): Design => ({
     name: "short",
     mode,
     trapLimit,
     dwellLimitNs: shortDwellNs(facts.tokenPeriodNs) * (1 + DWELL_SPREAD * (2 * random() - 1)),
   });
   if (freeRegisters < 1) return null;
-  if (registers > 1 && (facts.needsPair || turn < PAIR_SHARE)) return freeRegisters < 2 ? null : short("pair");
+  const limit = turn >= 1 - DEEP_SHARE ? DEEP_TRAP_LIMIT : TRAP_LIMIT;
+  if (registers > 1 && (facts.needsPair || turn < PAIR_SHARE)) return freeRegisters < 2 ? null : short("pair", limit);
   const isCohort = turn >= PAIR_SHARE && turn < PAIR_SHARE + COHORT_SHARE;
   const longFrom = PAIR_SHARE + COHORT_SHARE;
   if (isCohort && facts.regionType !== "weight" && mayBeCohort) {
@@ -112,8 +111,7 @@ export function chooseDesign(facts: DesignFacts, random: Random): Design | null 
     const design = aheadDesign(facts, random);
     if (design.mode === "rw" || mayBeLong) return design;
   }
-  const isDeep = turn >= 1 - (facts.isBusy ? DEEP_SHARE_OF_BUSY : DEEP_SHARE);
-  return short("rw", isDeep ? DEEP_TRAP_LIMIT : TRAP_LIMIT);
+  return short("rw", limit);
 }
 
 /** True where the watch may hold its registers for long. */

@@ -19,29 +19,8 @@ export interface DrawSources {
   readonly resident?: ResidentWords;
 }
 
-/** So many of the last watches of a stratum, and this share of them, make it a busy one. */
-const LOOKED_BACK = 32;
-const USUAL = 1 / 4;
-
-/** Which strata have watches that end at their last trap long before their time. */
-function earlyEnds() {
-  const lately = new Map<string, boolean[]>();
-  return {
-    note(stratum: string, isEarly: boolean): void {
-      const list = lately.get(stratum) ?? [];
-      lately.set(stratum, list);
-      list.push(isEarly);
-      if (list.length > LOOKED_BACK) list.shift();
-    },
-    areUsual(stratum: string): boolean {
-      const list = lately.get(stratum) ?? [];
-      return list.filter(Boolean).length > USUAL * LOOKED_BACK;
-    },
-  };
-}
-
 /** A turn that gives a short watch of one register, whatever is watched. */
-const SHORT = { turn: 0.5, isBusy: false, regionType: "unknown", hasRowsAhead: false, needsPair: false } as const;
+const SHORT = { turn: 0.5, regionType: "unknown", hasRowsAhead: false, needsPair: false } as const;
 
 /** A turn that waits for registers. */
 interface Pending {
@@ -56,14 +35,12 @@ interface Pending {
 export function drawnWatches(sources: DrawSources, random: Random): WatchChoice {
   const drawer = createDrawer(random, sources.resident);
   const needsPair = new Set<string>();
-  const early = earlyEnds();
   let pending: Pending | null = null;
 
   function designOf({ region }: Draw, turn: number, hasRowsAhead: boolean, room: Room): Design | null {
     return chooseDesign(
       {
         turn,
-        isBusy: early.areUsual(region.stratum),
         regionType: region.region_type,
         tokenPeriodNs: sources.tokenPeriodNs(),
         elapsedNs: room.elapsedNs,
@@ -131,8 +108,7 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
       if (design === null) return null;
       return wordsOf(draw, design, ahead);
     },
-    learn(stratum, { mode, seen, isEarly }) {
-      early.note(stratum, isEarly);
+    learn(stratum, { mode, seen }) {
       if (seen.undecided > 0) needsPair.add(stratum);
       else if (seen.traps > 0 && mode === "pair") needsPair.delete(stratum);
     },

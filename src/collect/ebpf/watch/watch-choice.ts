@@ -34,8 +34,6 @@ export interface Room {
 export interface Finished {
   readonly mode: WatchMode;
   readonly seen: SeenAccesses;
-  /** True where its last trap ended it in the first quarter of its time. */
-  readonly isEarly: boolean;
 }
 
 export interface WatchChoice {

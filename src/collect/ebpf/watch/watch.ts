@@ -153,9 +153,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
         continue;
       }
       countFinished(counts, agreement, result.seen);
-      const { timestamp_ns, end_ns, ended_by } = result.watchRow;
-      const isEarly = ended_by === "trap_limit" && 4 * Number(end_ns - timestamp_ns) < watch.design.dwellLimitNs;
-      choice.learn(watch.draw.region.stratum, { mode: watch.spec.mode, seen: result.seen, isEarly });
+      choice.learn(watch.draw.region.stratum, { mode: watch.spec.mode, seen: result.seen });
       rows.add(result.watchRow, result.accessRows);
     }
   }

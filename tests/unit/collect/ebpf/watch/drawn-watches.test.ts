@@ -75,7 +75,7 @@ describe("a turn that waits for the registers of a pair", () => {
   test("stays with its stratum as long as that has memory, and goes to another where it has none", () => {
     const both = [regionAt(0x1000n), regionAt(0x8000n, "runtime")];
     const { memory, choice } = watches(1, both);
-    choice.learn("activation", { mode: "rw", seen: UNDECIDED, isEarly: false });
+    choice.learn("activation", { mode: "rw", seen: UNDECIDED });
     untilOneWaits(choice);
     for (let k = 0; k < 20; k++) {
       memory.regions = [...both];
