@@ -14,7 +14,7 @@ export interface Exposure {
   readonly end_ns: number;
   /** End of the time that it was given, inside the span and while its bytes live: known without anything that it saw. */
   readonly window_end_ns: number;
-  /** True where the k-th trap ended it: an end that the accesses themselves chose. */
+  /** True where the k-th trap ended it, or those of other processes did: an end that the accesses themselves chose. */
   readonly byTrap: boolean;
   /** When its bytes were freed, where that ended its time; NaN otherwise. */
   readonly freed_ns: number;
@@ -45,7 +45,9 @@ export function exposureIn(watch: WatchSample, span: Span, gapNs: number): Expos
   // A watch is taken out some ms after its time is over: what it saw then is left out, as one that stopped itself saw none of it. That
   // holds for a last trap too: where only those that reach it count, times that end so are seen more often than others as long.
   const deadline = watch.begin_ns + watch.dwell_limit_ns;
-  const byTrap = watch.ended_by === "trap_limit" && watch.end_ns <= Math.min(deadline, death);
+  // Traps of processes that have bytes of their own at the address, as after a fork: they come where the watched one is busy, too.
+  const isByTraps = watch.ended_by === "trap_limit" || watch.ended_by === "foreign";
+  const byTrap = isByTraps && watch.end_ns <= Math.min(deadline, death);
   const given = byTrap ? Math.min(deadline, death) : Math.min(last_ns, deadline);
   const windowEnd = Math.min(given, spanEnd);
   if (windowEnd <= begin) return null;

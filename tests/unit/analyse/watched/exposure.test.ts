@@ -1,7 +1,11 @@
 import { expect, test } from "bun:test";
+import { groupsOf } from "../../../../src/analyse/input/group.ts";
 import { spansOf } from "../../../../src/analyse/input/span.ts";
+import { readBytesPerSecond } from "../../../../src/analyse/metrics/byte-rates.ts";
+import { figuresOf } from "../../../../src/analyse/metrics/registry.ts";
 import { exposureIn } from "../../../../src/analyse/watched/exposure.ts";
-import { MS, watch } from "../sample-input.ts";
+import { seededDraws } from "../../../../src/statistics/prng.ts";
+import { input, MS, watch } from "../sample-input.ts";
 
 const [span] = spansOf([], 1000 * MS);
 const loads = [10, 30, 50, 70].map((ms) => [ms * MS, "load"] as const);
@@ -20,4 +24,34 @@ test("a last trap before the free ended the watch, and its time goes on to the f
   const one = exposed({ ended_by: "trap_limit", trap_limit: 4, end_ns: 70 * MS, region_death_ns: 90 * MS });
   expect(one).toMatchObject({ end_ns: 70 * MS, window_end_ns: 90 * MS, freed_ns: 90 * MS, byTrap: true });
   expect(one?.passes.count).toBe(4);
+});
+
+test("traps of other processes end a watch as its own do, and the time that it was given goes on", () => {
+  const one = exposed({ ended_by: "foreign", end_ns: 30 * MS });
+  expect(one).toMatchObject({ end_ns: 30 * MS, window_end_ns: 100 * MS, byTrap: true });
+  expect(one?.passes.count).toBe(2);
+});
+
+/** Every other word is used each 4 ms, in a child at the same address too, so that its traps end the watch after 2 ms; the others each 40 ms. */
+function sharedByFork() {
+  const random = seededDraws(5);
+  const watches = Array.from({ length: 400 }, (_, i) => {
+    const begin_ns = (i + random()) * 2.5 * MS;
+    const [every, lasts] = i % 2 === 0 ? [4 * MS, 2 * MS] : [40 * MS, 100 * MS];
+    const hits: [number, "load"][] = [];
+    for (let t = begin_ns + every * random(); t < begin_ns + lasts; t += every) hits.push([t, "load"]);
+    const end_ns = begin_ns + lasts;
+    return watch(hits, { watch_id: i + 1, begin_ns, end_ns, ended_by: i % 2 === 0 ? "foreign" : "dwell" });
+  });
+  // 8000 bytes, 250 and 25 passes a second over each half of them.
+  return { watches, truth: 8000 * 137.5 };
+}
+
+test("busy words of a process that forked count as often as they were drawn, though traps of its children end their watches", () => {
+  const { watches, truth } = sharedByFork();
+  const [group] = groupsOf(input({ watches }));
+  const [row] = group === undefined ? [] : figuresOf(group, [readBytesPerSecond]);
+  expect(row?.status).toBe("ok");
+  expect(row?.lo ?? 0).toBeLessThanOrEqual(truth);
+  expect(row?.hi ?? 0).toBeGreaterThanOrEqual(truth);
 });
