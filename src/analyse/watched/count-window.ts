@@ -86,11 +86,16 @@ export function passesBetween({ inside, inside_ns }: Exposure, begin: number, en
   return inside.subarray(before(begin), before(end));
 }
 
-/** Passes that a window did not see after the k-th trap, if the word went on as before it: one at least, as a burst may go on. */
+/**
+ * Passes that a window did not see after the k-th trap, if the word went on as before it: one at least, as a burst may go on. A word that
+ * stopped its watch before that began may have one after the other.
+ */
 export function unseenPasses(set: WatchSet, exposure: Exposure, end: number): number {
-  if (!exposure.byTrap || exposure.end_ns >= end) return 0;
-  const seen = Math.max(exposure.end_ns - exposure.begin_ns, set.gap_ns);
-  return Math.max(1, (coveredNs(set.span, exposure.end_ns, end) * exposure.passes.count) / seen);
+  const { byTrap, armed_ns, begin_ns, end_ns, passes } = exposure;
+  if (!byTrap || end_ns >= end) return 0;
+  const seen = Math.max(end_ns - begin_ns, set.gap_ns);
+  const count = end_ns <= armed_ns ? 1 : passes.count;
+  return Math.max(1, (coveredNs(set.span, end_ns, end) * count) / seen);
 }
 
 interface WholeWindow {

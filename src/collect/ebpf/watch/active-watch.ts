@@ -40,22 +40,28 @@ export type FinishedWatch =
       readonly watchRow: RowOf<"watch">;
       readonly accessRows: readonly RowOf<"access">[];
     }
-  /** Traps were lost, or came before the exposure began: nothing can be said about its bytes. */
-  | { readonly complete: false; readonly rows: number; readonly why: "ring_full" | "early_traps" };
+  /** Traps were lost: nothing can be said about its bytes. */
+  | { readonly complete: false; readonly rows: number };
 
-/** True where the registers have stopped: where the kernel counts every trap, those inside a string instruction too. */
-function reachedLimit(spec: WatchSpec, state: SlotState): boolean {
+/** True where it was stopped before it began: as many traps came while the registers were switched on. */
+const stoppedAtOnce = ({ early }: SlotState): boolean => early >= WATCH.early_limit;
+
+/**
+ * True where the registers have stopped: where the kernel counts every trap, those inside a string instruction, those before the
+ * exposure and those of other processes too. Traps of others alone end a watch for themselves.
+ */
+function reachedLimit(spec: WatchSpec, { hits, continued, early, foreign }: SlotState): boolean {
   const countsEveryTrap = spec.refreshCount > 1;
-  return state.hits + (countsEveryTrap ? state.continued : 0) >= spec.trapLimit;
+  const others = continued + early + Math.min(foreign, WATCH.foreign_limit - 1);
+  return hits + (countsEveryTrap ? others : 0) >= spec.trapLimit;
 }
 
 /** The end of a watch that stopped itself or has had its time; null while it goes on. */
 export function endOf(watch: ActiveWatch, state: SlotState, nowNs: bigint): WatchEnd | null {
   if (watch.end !== null) return watch.end;
-  if (reachedLimit(watch.spec, state)) return { by: "trap_limit", atNs: null };
+  if (stoppedAtOnce(state) || reachedLimit(watch.spec, state)) return { by: "trap_limit", atNs: null };
   if (state.foreign >= WATCH.foreign_limit) return { by: "foreign", atNs: state.foreignStopNs };
-  if (state.early >= WATCH.early_limit || nowNs >= watch.deadlineNs) return { by: "dwell", atNs: null };
-  return null;
+  return nowNs >= watch.deadlineNs ? { by: "dwell", atNs: null } : null;
 }
 
 /** The last trap; the begin where there was none. */
@@ -88,13 +94,14 @@ export function finishWatch(
   const { spec, armed, draw, design } = watch;
   const recorded = watch.traps.filter((trap) => trap.role !== ROLE.pair_w).length;
   if (recorded < Math.min(state.hits, spec.trapLimit) + state.continued) {
-    return { complete: false, rows: watch.traps.length, why: "ring_full" };
+    return { complete: false, rows: watch.traps.length };
   }
-  if (state.early >= WATCH.early_limit) return { complete: false, rows: watch.traps.length, why: "early_traps" };
+  // A word that is used so often is told as one: left out, the busiest of all would be those of which nothing is known.
+  const isAtOnce = stoppedAtOnce(state);
   // The k-th trap may come while the watch is being ended for another reason: it ended the exposure all the same.
-  const stopped = reachedLimit(spec, state) && stoppedBefore(watch, end);
+  const stopped = isAtOnce || (reachedLimit(spec, state) && stoppedBefore(watch, end));
   const why: WatchEnd = stopped ? { by: "trap_limit", atNs: null } : end;
-  const endNs = exposureEnd(watch, why, disarmedNs);
+  const endNs = isAtOnce ? armed.beginNs : exposureEnd(watch, why, disarmedNs);
   const bytes = { pid: spec.pid, addr: spec.addr, sizeBytes: spec.sizeBytes, mode: spec.mode };
   const seen = seenAccesses(watch.traps, { ...bytes, beginNs: armed.beginNs, endNs }, decode);
   const accessRows = seen.accesses.map(

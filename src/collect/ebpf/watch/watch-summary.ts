@@ -16,7 +16,7 @@ export interface WatchCounts {
   /** Watches armed; each holds its registers on every CPU. */
   armings: number;
   finished: number;
-  /** Watches that gave no row, because traps were lost or came too early. */
+  /** Watches that gave no row, because traps were lost. */
   incomplete: number;
   traps: number;
   foreign_traps: number;

@@ -33,3 +33,18 @@ test("windows are as long as the watches where enough of these are", () => {
 test("windows are as long as the watches where there are fewer than would be enough", () => {
   expect(longest(setOf(50, 50, 400))).toBeGreaterThan(399 * MS);
 });
+
+test("a word that stops its watch before this begins may be used all the time, so that its stratum has no window", () => {
+  const watches = Array.from({ length: 300 }, (_, i) => {
+    const begin_ns = 3 * i * MS;
+    const hits = Array.from({ length: 10 }, (_, k) => [begin_ns + (10 * k + 5) * MS, "load"] as const);
+    return watch(hits, { watch_id: i, begin_ns, end_ns: begin_ns + 100 * MS, trap_limit: 32 });
+  });
+  const stopped = watch([], { watch_id: 300, begin_ns: MS, end_ns: MS, ended_by: "trap_limit", trap_limit: 32 });
+  const cutOf = (some: typeof watches): number => {
+    const [group] = groupsOf(input({ watches: some, regions: [region()] }));
+    return group === undefined ? Number.NaN : countWindows(group.uniform).cut;
+  };
+  expect(cutOf(watches)).toBe(0);
+  expect(cutOf([...watches, stopped])).toBeCloseTo(1, 9);
+});
