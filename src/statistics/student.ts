@@ -1,18 +1,13 @@
-/** Student's t distribution for whole degrees of freedom. */
+/** Student's t distribution. */
+import { incompleteBeta } from "./incomplete-beta.ts";
 
-/** P(T <= t) for `degrees` >= 1: the finite sums of Abramowitz and Stegun 26.7.3 and 26.7.4. */
+/**
+ * P(T <= t) for any `degrees` above 0, whole or not: Abramowitz and Stegun 26.5.27, DLMF 8.17. Units that are counted by how much they
+ * carry are no whole number, and sums that are made for whole ones jump between them.
+ */
 export function studentCdf(t: number, degrees: number): number {
-  const angle = Math.atan(t / Math.sqrt(degrees));
-  const cos2 = Math.cos(angle) ** 2;
-  const odd = degrees % 2 === 1;
-  let term = odd ? Math.cos(angle) : 1;
-  let sum = odd && degrees === 1 ? 0 : term;
-  for (let k = odd ? 3 : 2; k <= degrees - 2; k += 2) {
-    term *= (cos2 * (k - 1)) / k;
-    sum += term;
-  }
-  const inside = odd ? (2 / Math.PI) * (angle + Math.sin(angle) * sum) : Math.sin(angle) * sum;
-  return 0.5 + inside / 2;
+  const tail = incompleteBeta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2;
+  return t > 0 ? 1 - tail : tail;
 }
 
 /** The t with P(T <= t) = p, for p in (0, 1), by bisection. */

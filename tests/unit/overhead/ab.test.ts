@@ -27,6 +27,19 @@ describe("the distributions", () => {
     expect(studentQuantile(0.975, 9)).toBeCloseTo(2.262157163, 6);
     expect(studentQuantile(0.95, 10)).toBeCloseTo(1.812461123, 6);
     expect(studentCdf(1, 1)).toBeCloseTo(0.75, 12);
+    expect(studentCdf(0, 5.5)).toBe(0.5);
+    expect(studentCdf(-1, 1)).toBeCloseTo(0.25, 12);
+  });
+
+  test("have tails between those of the whole numbers beside where degrees are none, as units that carry a sum are counted", () => {
+    for (let degrees = 1; degrees < 40; degrees++) {
+      const [more, fewer] = [studentQuantile(0.975, degrees), studentQuantile(0.975, degrees + 1)];
+      for (const part of [0.1, 0.5, 0.9]) {
+        const between = studentQuantile(0.975, degrees + part);
+        expect(between).toBeLessThan(more);
+        expect(between).toBeGreaterThan(fewer);
+      }
+    }
   });
 
   test("the seeded source repeats itself, differs between seeds, and is uniform", () => {
