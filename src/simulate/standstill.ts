@@ -39,6 +39,8 @@ export function standingStill({ watches, steps, window_ns }: Recorded, meanNs: n
       begin_ns: armed(watch.begin_ns),
       end_ns: later(watch.end_ns),
       hit_ns: watch.hit_ns.map(later),
+      region_birth_ns: later(watch.region_birth_ns),
+      region_death_ns: watch.region_death_ns === null ? null : later(watch.region_death_ns),
     })),
     steps: steps.map((step) => ({ ...step, begin_ns: later(step.begin_ns), end_ns: later(step.end_ns) })),
     window_ns: later(window_ns),
@@ -52,8 +54,9 @@ export function heldUp(world: World, { steps, window_ns, later }: Delayed): Worl
     ...world,
     run_ns: window_ns,
     steps,
-    strata: world.strata.map((stratum) => ({
+    strata: world.strata.map(({ life_ns, ...stratum }) => ({
       ...stratum,
+      ...(life_ns === undefined ? {} : { life_ns: [later(life_ns[0]), later(life_ns[1])] as const }),
       words: stratum.words.map((word) => ({
         ...word,
         time_ns: word.time_ns.map(later),

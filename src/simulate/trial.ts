@@ -85,13 +85,14 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
   const standstill = world.standstill_ns ?? 0;
   const delayed = standstill > 0 ? standingStill(recorded, standstill, seededRandom(seed, STANDSTILL_STREAM)) : null;
   const seen = delayed ?? recorded;
+  const went = delayed === null ? world : heldUp(world, delayed);
   const input: AnalysisInput = {
     run_id: `world-${seed}`,
     t0_ns: 0n,
     watches: seen.watches,
     steps: seen.steps,
     window_ns: seen.window_ns,
-    regions: regionsOf(regions, world, seen.window_ns),
+    regions: regionsOf(regions, went, seen.window_ns),
     kvRows: [],
     kvUntold: null,
     kvWritesUntold: null,
@@ -105,5 +106,5 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     seed,
     sight: [],
   };
-  return { world: delayed === null ? world : heldUp(world, delayed), input, summary };
+  return { world: went, input, summary };
 }

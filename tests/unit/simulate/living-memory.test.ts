@@ -78,3 +78,24 @@ describe("memory of a world that comes and goes", () => {
     expect(underlookedShare(lasting, new Float64Array(lasting.exposures.length).fill(window))).toBe(0);
   });
 });
+
+test("memory that comes and goes does so later where the program stands still, as all that is done to it", () => {
+  const { world, input } = tryWorld({ ...WORLD, standstill_ns: 2 * MS }, 1);
+  const [, ...lives] = world.strata;
+  for (const [i, { life_ns: [born, freed] = [0, 0], words }] of lives.entries()) {
+    expect(born).toBeGreaterThan((BIRTHS[i] ?? 0) + MS);
+    for (const { time_ns } of words) {
+      expect(time_ns[0]).toBeGreaterThanOrEqual(born);
+      expect(time_ns.at(-1)).toBeLessThan(freed);
+    }
+  }
+  const born = lives.map(({ life_ns }) => life_ns?.[0]);
+  const passing = input.watches.filter(({ region_death_ns }) => region_death_ns !== null);
+  expect(passing.length).toBeGreaterThan(20);
+  for (const { begin_ns, hit_ns, region_birth_ns, region_death_ns } of passing) {
+    expect(born).toContain(region_birth_ns);
+    expect(begin_ns).toBeWithin(region_birth_ns, region_death_ns ?? 0);
+    for (const time of hit_ns) expect(time).toBeLessThan(region_death_ns ?? 0);
+  }
+  expect([...input.regions.birth_ns].filter((time) => time > 0)).toEqual(born.map(Number));
+});
