@@ -269,9 +269,12 @@ export function quantileIntervals(
       ? tailsOfOpen({ less, more }, chances.at(-1) ?? 0)
       : { above: () => less, before: () => more };
     const isBefore = (chance: number): boolean => chance > 1 - tail.before(chance);
-    const first = list[chancesOf(list, early(q)).findIndex((chance) => !isBefore(chance))] ?? -1;
+    const inside = chancesOf(list, early(q)).findIndex((chance) => !isBefore(chance));
+    const first = list[inside] ?? -1;
+    // Between two candidates nobody looked: what follows one that lies before the interval may be inside.
+    const next = Math.min(first, (list[inside - 1] ?? -1) + 1);
     // Fewer and fewer are looked at from one value to the next: where those left cannot exclude what lies between, that is inside.
-    const least = isBefore(below(first - 1, early(q), first)) ? first : first - 1;
+    const least = next < first ? next : isBefore(below(first - 1, early(q), first)) ? first : first - 1;
     const after = chances.findLastIndex((chance) => chance > tail.above(chance)) + 1;
     const lo = curve.values[least] ?? null;
     const hi = after < list.length ? (curve.values[list[after] ?? -1] ?? null) : null;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { resample } from "../../../src/statistics/bootstrap.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
-import { boundedQuantiles, pooledSample } from "../../../src/statistics/recurrent-survival.ts";
+import { quantileIntervals, shareIntervals } from "../../../src/statistics/quantile-inversion.ts";
+import { boundedQuantiles, pooledSample, sharesOf } from "../../../src/statistics/recurrent-survival.ts";
 
 /** The quantile of times of which each unit shows one, all of them whole. */
 const ofTimes = (times: readonly number[], q: number) =>
@@ -76,6 +77,24 @@ describe("the interval of a quantile", () => {
       resample(new Uint8Array(100), 1, 0, 199),
     );
     expect(found?.hi).toBeWithin(9, 10.5);
+  });
+
+  test("begins no later than at the first value of which the share may be that of the quantile, though few of many are looked at", () => {
+    for (let seed = 2; seed <= 3; seed++) {
+      const random = seededRandom(seed);
+      const units = Array.from({ length: 200 }, () => {
+        const mean = -Math.log(1 - random());
+        return { complete: Array.from({ length: 10 }, () => mean * (0.95 + 0.1 * random())), censored: [] };
+      });
+      const curve = sharesOf(pooledSample(units, new Float64Array(200).fill(1)));
+      const resamples = resample(new Uint8Array(200), seed, 0, 199);
+      const band = shareIntervals(curve, Uint32Array.from(curve.values.keys()), resamples, 200);
+      const [found] = quantileIntervals(curve, [0.5], resamples, 200);
+      const reaching = (end: "lo" | "hi"): number => band.findIndex((share) => (share[end] ?? 1) >= 0.5);
+      expect(found?.lo).toBeLessThanOrEqual(curve.values[reaching("hi")] ?? 0);
+      expect(found?.hi).toBeGreaterThanOrEqual(curve.values[reaching("lo") - 1] ?? 0);
+      expect(found?.lo).toBeGreaterThan(0.97 * (curve.values[reaching("hi")] ?? 0));
+    }
   });
 
   /** Times of 300 units that are cut at 1: the curve ends there, at a share that is a little above or below the quantile by chance. */
