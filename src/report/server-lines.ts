@@ -26,14 +26,17 @@ export function countsInShort(report: RunReport): string | null {
   return why === null ? countsText(report) : `no count: ${why}`;
 }
 
-/** Two quantiles, `p50 5.1 ms, p99 9 ms`; nothing where they are not known. */
+/** Two quantiles, `p50 5.1 ms, p99 >= 9 ms` where the latter is a bound; nothing where they are not known. */
 function sharesText(
   what: string,
   shares: NonNullable<RunReport["requests"]>["ttft_ms"],
   format: (value: number) => string,
 ): string[] {
-  if (shares === null || !isNumber(shares.p50) || !isNumber(shares.p99)) return [];
-  return [`${what} p50 ${format(shares.p50)}, p99 ${format(shares.p99)}`];
+  if (shares === null) return [];
+  const text = (value: number | null, least: number | null = null): string | null =>
+    isNumber(value) ? format(value) : isNumber(least) ? `>= ${format(least)}` : null;
+  const [p50, p99] = [text(shares.p50, shares.p50_at_least), text(shares.p99, shares.p99_at_least)];
+  return p50 === null || p99 === null ? [] : [`${what} p50 ${p50}, p99 ${p99}`];
 }
 
 /** Tokens of the answers and their rates, each by who tells it: of one answer, whatever others were under way beside it. */

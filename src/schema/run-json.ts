@@ -85,7 +85,13 @@ const engineCounts = z.object({
 });
 export type EngineCounts = z.output<typeof engineCounts>;
 
-const share = z.object({ p50: figure, p99: figure });
+/** Quantiles; one that those decide of which the end was not seen is null, and no less than its bound, which is missing otherwise. */
+const share = z.object({
+  p50: figure,
+  p99: figure,
+  p50_at_least: figure.optional(),
+  p99_at_least: figure.optional(),
+});
 const requests = z.object({
   /**
    * Requests of our own client, and how many were answered to their end, which is null where the client is not ours; without
@@ -93,7 +99,10 @@ const requests = z.object({
    */
   requests: count.nullable(),
   answered: count.nullable(),
-  /** Over the requests that tell it, as all that follows; in ms, null where none does. */
+  /**
+   * Over the requests that tell it, as all that follows; in ms, null where none does. Those that were given up, cut or failed before any
+   * token came waited for as long as that at least.
+   */
   ttft_ms: share.nullable(),
   wait_ms: share.nullable(),
   /** Of each answer the median of its times between tokens, over the answers. */

@@ -8,12 +8,12 @@ import { isBatch } from "../../label/timeline/step-row.ts";
 import { runPaths } from "../../run-directory/run-directory.ts";
 import type { RequestSummary } from "../../schema/run-json.ts";
 import type { Database } from "../../sql/database.ts";
-import { engineRequests, requestsUnderWay, unnamedSequences } from "./engine-requests.ts";
+import { engineRequests, unnamedSequences } from "./engine-requests.ts";
 import { heldBytes, type Moment } from "./held-bytes.ts";
 import { joinedRequests } from "./join-requests.ts";
 import { decodingPid, type RequestBatches, type RequestRow, requestBatches } from "./request-batches.ts";
 import { heldTokens, type RequestFigure, requestFigure } from "./request-figures.ts";
-import { namedSummary, notOurs, summaryOf } from "./request-summary.ts";
+import { namedSummary, notOurs, summaryOf, waitedInVain } from "./request-summary.ts";
 
 /** When the last batch of each request began, of which that was seen. */
 function lastBatches(
@@ -43,7 +43,7 @@ export async function figuresOfRequests(
     row,
     figure: requestFigure(row, batches[i] ?? null, origin_ns, held.get(row.request_id) ?? null),
   }));
-  return joinedRequests(ours, engineRequests(steps, kvRows.tensors, origin_ns));
+  return joinedRequests(ours, engineRequests(steps, kvRows.tensors, origin_ns).figures);
 }
 
 /**
@@ -60,10 +60,10 @@ export async function deriveRequests(
   const path = runPaths(runDir).request_figures;
   const { rows } = await readStreamRows(database, capture, "request");
   if (rows.length === 0) {
-    const named = engineRequests(steps, kvRows.tensors, origin_ns);
+    const { figures: named, underWay } = engineRequests(steps, kvRows.tensors, origin_ns);
     if (named.length > 0) {
       writeParquetFile(path, "request_figures", [batchFromRows("request_figures", named)]);
-      return namedSummary(named, { unnamed: unnamedSequences(steps), underWay: requestsUnderWay(steps) });
+      return namedSummary(named, { unnamed: unnamedSequences(steps), underWay });
     }
     rmSync(path, { force: true });
     return steps.some(isBatch) ? notOurs() : null;
@@ -71,5 +71,5 @@ export async function deriveRequests(
   rows.sort((left, right) => left.request_id - right.request_id);
   const figures = await figuresOfRequests(database, runDir, rows, labelled);
   writeParquetFile(path, "request_figures", [batchFromRows("request_figures", figures)]);
-  return summaryOf(figures);
+  return summaryOf(figures, waitedInVain(rows));
 }

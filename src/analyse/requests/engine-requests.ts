@@ -89,14 +89,6 @@ export function unnamedSequences(steps: readonly StepRow[]): number {
   return workingTogether(steps).reduce((sum, workers) => sum + Math.max(...workers.map(unnamed)), 0);
 }
 
-/** How many of them the engine did not say to have ended, up to the end of the recording: what is told of these is what they had by then. */
-export function requestsUnderWay(steps: readonly StepRow[]): number {
-  return workingTogether(steps).reduce((sum, [first]) => {
-    const underWay = first?.requests.filter(({ sequence }) => first.named.fateOf(sequence) !== "finished");
-    return sum + (underWay?.length ?? 0);
-  }, 0);
-}
-
 const UNTOLD = "its client is not ours: nobody says when it was sent";
 
 /** What is told of one. @param row_bytes of a token in all layers of the cache; null where that is not known */
@@ -130,6 +122,12 @@ function figureOf(
   };
 }
 
+export interface EngineRequests {
+  readonly figures: RequestFigure[];
+  /** How many of them the engine did not say to have ended, up to the end of the recording: what is told of these is what they had by then. */
+  readonly underWay: number;
+}
+
 /**
  * The figures of all requests that engines name; none where none does. Where several processes work on the same requests, each on
  * a part of the model, their rows are one request's.
@@ -139,13 +137,20 @@ export function engineRequests(
   steps: readonly StepRow[],
   tensors: readonly Pick<KvTensor, "pid" | "row_bytes">[],
   originNs: bigint,
-): RequestFigure[] {
-  const all = workingTogether(steps).flatMap((workers) => {
+): EngineRequests {
+  const together = workingTogether(steps);
+  const all = together.flatMap((workers) => {
     const pids = new Set(workers.map(({ ofProcess }) => ofProcess[0]?.pid));
     const row_bytes = tensors.reduce((sum, tensor) => sum + (pids.has(tensor.pid) ? tensor.row_bytes : 0), 0);
     return (workers[0]?.requests ?? []).map((one) => ({ one, row_bytes }));
   });
-  return all
-    .sort((a, b) => a.one.begin_ns - b.one.begin_ns)
-    .map(({ one, row_bytes }, i) => figureOf(one, i + 1, row_bytes > 0 ? row_bytes : null, originNs));
+  const underWay = together.flatMap(([first]) =>
+    (first?.requests ?? []).filter(({ sequence }) => !first?.named.isOver(sequence)),
+  );
+  return {
+    figures: all
+      .sort((a, b) => a.one.begin_ns - b.one.begin_ns)
+      .map(({ one, row_bytes }, i) => figureOf(one, i + 1, row_bytes > 0 ? row_bytes : null, originNs)),
+    underWay: underWay.length,
+  };
 }

@@ -1,6 +1,7 @@
 /** What all requests of a run took, in a few numbers. */
 import type { RequestSummary } from "../../schema/run-json.ts";
 import { quantile } from "../../statistics/quantile.ts";
+import type { RequestRow } from "./request-batches.ts";
 import type { RequestFigure } from "./request-figures.ts";
 
 const WHY =
@@ -42,6 +43,36 @@ function shares(values: readonly (bigint | null)[], unit: number): RequestSummar
   return numbers.length === 0 ? null : { p50: quantile(numbers, 0.5), p99: quantile(numbers, 0.99) };
 }
 
+/**
+ * The same where some times were not seen to end: a quantile that these decide is a bound.
+ * @param open how long each of them lasted at least
+ */
+function openShares(
+  values: readonly (bigint | null)[],
+  open: readonly number[],
+  unit: number,
+): RequestSummary["ttft_ms"] {
+  const seen = shares(values, unit);
+  if (seen === null || open.length === 0) return seen;
+  const numbers = values.flatMap((value) => (value === null ? [] : [Number(value) / unit]));
+  const [soon, late] = [open.map((time) => time / unit), open.map(() => Number.MAX_VALUE)];
+  const ends = (q: number) => [quantile([...numbers, ...soon], q), quantile([...numbers, ...late], q)];
+  const [[p50, p50_late], [p99, p99_late]] = [ends(0.5), ends(0.99)] as const;
+  return {
+    ...(p50 === p50_late ? { p50: p50 ?? null } : { p50: null, p50_at_least: p50 ?? null }),
+    ...(p99 === p99_late ? { p99: p99 ?? null } : { p99: null, p99_at_least: p99 ?? null }),
+  };
+}
+
+/** How long those waited to which no token came, until they were given up, cut, or failed. One that was refused was not waiting, and an answer without a token is one. */
+export function waitedInVain(rows: readonly RequestRow[]): number[] {
+  return rows.flatMap(({ status, first_token_ns, timestamp_ns, end_ns }) =>
+    first_token_ns !== null || status === "refused" || status === "answered"
+      ? []
+      : [Math.max(0, Number(end_ns - timestamp_ns))],
+  );
+}
+
 /** The sum of what every row tells; null where one does not, as it would be too small. */
 function sum(values: readonly (number | null)[]): number | null {
   return values.reduce((total, value) => (total === null || value === null ? null : total + value), 0 as number | null);
@@ -69,18 +100,28 @@ function ratesOf(
   };
 }
 
-/** Of requests of our client; those that the engine names beside them are counted, and in no sum. */
-export function summaryOf(all: readonly RequestFigure[]): RequestSummary {
+/**
+ * Of requests of our client; those that the engine names beside them are counted, and in no sum.
+ * @param waited of those to which no token came, ns
+ */
+export function summaryOf(all: readonly RequestFigure[], waited: readonly number[] = []): RequestSummary {
   const figures = all.filter(({ status }) => status !== "served");
   const joined = figures.filter(({ request }) => request !== null).length;
   const others = all.length - figures.length;
   const answered = figures.filter(({ status }) => status === "answered");
+  const begun = figures.filter(({ ttft_ns, wait_ns }) => ttft_ns === null && wait_ns !== null).length;
+  const unbegun = waited.slice(begun);
   const each = <K extends keyof RequestFigure>(name: K) => figures.map((figure) => figure[name]);
   return {
     requests: figures.length,
     answered: answered.length,
-    ttft_ms: shares(each("ttft_ns"), 1e6),
-    wait_ms: shares(each("wait_ns"), 1e6),
+    ttft_ms: openShares(each("ttft_ns"), waited, 1e6),
+    // When a batch took one of these is not told: it may not have waited at all.
+    wait_ms: openShares(
+      each("wait_ns"),
+      unbegun.map(() => 0),
+      1e6,
+    ),
     token_gap_ms: shares(each("token_gap_p50_ns"), 1e6),
     prompt_tokens: sum(answered.map(({ prompt_tokens }) => prompt_tokens)),
     reused_tokens: sum(answered.map(({ reused_tokens }) => reused_tokens)),

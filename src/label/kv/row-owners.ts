@@ -11,6 +11,8 @@ export interface NamedSequences {
   promptTokensOf(sequence: number): number | null;
   /** How a sequence ended: with its request, or to begin anew as another one; null where that is not known, or it goes on. */
   fateOf(sequence: number): "finished" | "preempted" | null;
+  /** True where the engine said that its request ended, whichever of its sequences that had by then. */
+  isOver(sequence: number): boolean;
 }
 
 interface Request {
@@ -46,6 +48,7 @@ export function namedSequences(steps: readonly StepRow[]): NamedSequences | null
       if (request.newest > sequence) return "preempted";
       return request.isGone ? "finished" : null;
     },
+    isOver: (sequence) => ofSequence.get(sequence)?.isGone ?? false,
   };
 }
 

@@ -1,9 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import {
-  engineRequests,
-  requestsUnderWay,
-  unnamedSequences,
-} from "../../../../src/analyse/requests/engine-requests.ts";
+import { engineRequests as requestsOf, unnamedSequences } from "../../../../src/analyse/requests/engine-requests.ts";
 import { namedSummary } from "../../../../src/analyse/requests/request-summary.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 
@@ -24,6 +20,9 @@ const TENSORS = [
   { pid: 7, row_bytes: 64 },
   { pid: 9, row_bytes: 8 },
 ];
+
+const engineRequests = (...asked: Parameters<typeof requestsOf>) => requestsOf(...asked).figures;
+const underWay = (steps: readonly StepRow[]) => requestsOf(steps, TENSORS, 0n).underWay;
 
 describe("the requests that an engine names", () => {
   const steps = [
@@ -63,7 +62,10 @@ describe("the requests that an engine names", () => {
 
   test("are told to be under way where the engine did not say that they ended", () => {
     const gone = row(400, "request", { request: "a", prompt_tokens: 10, is_gone: true }, { sequence_id: 0 });
-    expect([requestsUnderWay(steps), requestsUnderWay([...steps, gone]), requestsUnderWay([])]).toEqual([2, 1, 0]);
+    expect([underWay(steps), underWay([...steps, gone]), underWay([])]).toEqual([2, 1, 0]);
+    // Put off, and over before its next sequence was worked on.
+    const next = row(950, "request", { request: "a", prompt_tokens: 10, is_gone: true }, { sequence_id: 5 });
+    expect(underWay([...steps, next])).toBe(1);
     const told = namedSummary(engineRequests(steps, TENSORS, 0n), { underWay: 1 });
     expect(told).toMatchObject({ requests: 2, under_way: 1 });
     expect(namedSummary([])).not.toHaveProperty("under_way");
@@ -90,7 +92,7 @@ describe("the requests that an engine names", () => {
       { request_id: 2, request: "c", kv_bytes: 6n * 8n, output_tokens: 2 },
       { request_id: 3, request: "b", kv_bytes: 13n * 128n },
     ]);
-    expect([requestsUnderWay(all), unnamedSequences(all)]).toEqual([2, 1]);
+    expect([underWay(all), unnamedSequences(all)]).toEqual([2, 1]);
     expect(unnamedSequences([...all, decode(500, [[7, 0, 3]])])).toBe(2);
   });
 

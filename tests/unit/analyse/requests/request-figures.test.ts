@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type RequestRow, requestBatches } from "../../../../src/analyse/requests/request-batches.ts";
 import { requestFigure } from "../../../../src/analyse/requests/request-figures.ts";
-import { notOurs, summaryOf } from "../../../../src/analyse/requests/request-summary.ts";
+import { notOurs, summaryOf, waitedInVain } from "../../../../src/analyse/requests/request-summary.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 
 const ORIGIN = 1_000_000n;
@@ -182,6 +182,23 @@ describe("the sum of requests", () => {
     expect(rates(request(1), single)).toEqual([3e6, 2e6, 1e6]);
     expect(rates(request(1), request(2, { output_ns: null }))).toEqual([null, null, 1e6]);
     expect(rates()).toEqual([null, null, null]);
+  });
+
+  test("has those among its times to which no token came: a quantile that they decide is a bound", () => {
+    const none = { first_token_ns: null, last_token_ns: null };
+    const sum = (...rows: RequestRow[]) => summaryOf(requestFigures(rows, steps, new Map()), waitedInVain(rows));
+    const steps = [batch(3000, [[1, 12, 8]])];
+    const silent = request(9, { ...none, status: "silent", end_ns: ORIGIN + 901_000n });
+    const rows = Array.from({ length: 8 }, (_, i) => request(i + 1));
+    expect(sum(...rows, silent).ttft_ms).toEqual({ p50: 0.004, p99: null, p99_at_least: expect.closeTo(0.82832, 9) });
+    // Of one that was cut soon nobody knows on which side of the median it is.
+    const cut = request(9, { ...none, status: "cut", end_ns: ORIGIN + 2000n });
+    const slow = request(2, { first_token_ns: ORIGIN + 7000n });
+    expect(sum(request(1), slow, cut).ttft_ms).toMatchObject({ p50: null, p50_at_least: 0.004 });
+    // One that was refused did not wait, nor one whose answer has no token.
+    const others = [request(9, { ...none, status: "refused", http_status: 503 }), request(10, none)];
+    expect(sum(...rows, ...others).ttft_ms).toEqual({ p50: 0.004, p99: 0.004 });
+    expect(sum(silent).ttft_ms).toBeNull();
   });
 
   test("is not identifiable where the client is not ours, and says what would make it known", () => {
