@@ -19,7 +19,7 @@ export interface TimeBounds {
 }
 
 export interface RunWindow {
-  /** First time seen in any stream, CLOCK_MONOTONIC ns. */
+  /** First time seen in any stream, CLOCK_MONOTONIC ns; that an engine was recognised may be known before anything is recorded. */
   readonly origin_ns: bigint;
   /** From the origin to the last time seen, ns. */
   readonly window_ns: number;
@@ -32,17 +32,20 @@ export interface RunWindow {
  * @throws MrmTraceError data_quality, where they lie farther apart than numbers of ns are exact
  */
 export async function runWindow(database: Database, capture: Capture): Promise<RunWindow> {
-  let first: bigint | null = null;
+  let recorded: bigint | null = null;
+  let earliest: bigint | null = null;
   let last: bigint | null = null;
   const times = new Map<string, TimeBounds>();
   for (const stream of STREAMS) {
     const paths = capture.segments[stream].map((segment) => segment.path);
-    for (const [path, bounds] of await timeBounds(database, stream, paths)) {
+    for (const [path, { recorded: from, ...bounds }] of await timeBounds(database, stream, paths)) {
       times.set(path, bounds);
-      if (first === null || bounds.first < first) first = bounds.first;
+      if (from !== null && (recorded === null || from < recorded)) recorded = from;
+      if (earliest === null || bounds.first < earliest) earliest = bounds.first;
       if (last === null || bounds.last > last) last = bounds.last;
     }
   }
+  const first = recorded ?? earliest;
   if (first === null || last === null) return { origin_ns: 0n, window_ns: 0, times };
   if (last - first > LONGEST_NS) {
     throw new MrmTraceError(
@@ -54,24 +57,31 @@ export async function runWindow(database: Database, capture: Capture): Promise<R
   return { origin_ns: first, window_ns: Number(last - first), times };
 }
 
+interface SegmentTimes extends TimeBounds {
+  /** First time of what was recorded: an engine that is recognised, or given probes, is none of that; null where there is nothing else. */
+  readonly recorded: bigint | null;
+}
+
 /** Least and greatest time of each segment; those whose times cannot be read are left out. */
 async function timeBounds(
   database: Database,
   stream: StreamName,
   paths: readonly string[],
-): Promise<ReadonlyMap<string, TimeBounds>> {
-  const found = new Map<string, TimeBounds>();
+): Promise<ReadonlyMap<string, SegmentTimes>> {
+  const found = new Map<string, SegmentTimes>();
   if (paths.length === 0) return found;
   const last = columnsOf(stream).some((column) => column.name === "end_ns")
     ? "max(greatest(timestamp_ns, coalesce(end_ns, timestamp_ns)))"
     : "max(timestamp_ns)";
+  const isRecorded = stream === "step" ? " FILTER (WHERE kind NOT IN ('engine', 'probes'))" : "";
   try {
     const rows = await database.rows(
-      `SELECT filename, min(timestamp_ns) AS first, ${last} AS last FROM ${parquetScan(paths, "filename = true")} GROUP BY filename`,
+      `SELECT filename, min(timestamp_ns) AS first, min(timestamp_ns)${isRecorded} AS recorded, ${last} AS last FROM ${parquetScan(paths, "filename = true")} GROUP BY filename`,
     );
     for (const row of rows) {
       if (typeof row.first !== "bigint" || typeof row.last !== "bigint") continue;
-      found.set(String(row.filename), { first: row.first, last: row.last });
+      const recorded = typeof row.recorded === "bigint" ? row.recorded : null;
+      found.set(String(row.filename), { first: row.first, last: row.last, recorded });
     }
     return found;
   } catch {
