@@ -22,19 +22,35 @@ interface Count {
   /** Why there is no value. */
   readonly why: string;
   readonly grain_bytes?: number;
+  /** True of what loads are told from stores for; `most` where those that nobody tells may add to it. */
+  readonly byKind?: true;
+  readonly most?: number;
 }
 
 function countsOf(sum: RegionSum): Count[] {
-  const { loads, stores, rows, first_store_ns, last_load_ns, pages } = sum;
+  const { loads, stores, unknown, rows, first_store_ns, last_load_ns, pages } = sum;
+  const byKind = true;
   const over = (top: number, bottom: number): number | null => (bottom > 0 ? top / bottom : null);
   const span =
     first_store_ns === null ? null : Math.max(0, (last_load_ns ?? Number.NEGATIVE_INFINITY) - first_store_ns);
   return [
-    { metric: "total_reads", unit: "accesses", value: loads, why: "" },
-    { metric: "total_writes", unit: "accesses", value: stores, why: "" },
-    { metric: "read_fraction", unit: "ratio", value: over(loads, loads + stores), why: "neither read nor written" },
-    { metric: "reads_per_write", unit: "reads/write", value: over(loads, stores), why: "no store in the trace" },
-    { metric: "retention_span_ns", unit: "ns", value: span, why: "no store in the trace" },
+    { metric: "total_reads", unit: "accesses", value: loads, why: "", byKind, most: loads + unknown },
+    { metric: "total_writes", unit: "accesses", value: stores, why: "", byKind, most: stores + unknown },
+    {
+      metric: "read_fraction",
+      unit: "ratio",
+      value: over(loads, loads + stores),
+      why: "neither read nor written",
+      byKind,
+    },
+    {
+      metric: "reads_per_write",
+      unit: "reads/write",
+      value: over(loads, stores),
+      why: "no store in the trace",
+      byKind,
+    },
+    { metric: "retention_span_ns", unit: "ns", value: span, why: "no store in the trace", byKind },
     {
       metric: "working_set_bytes",
       unit: "bytes",
@@ -53,6 +69,25 @@ function countsOf(sum: RegionSum): Count[] {
   ];
 }
 
+/** What is printed of a count: nothing where rows were lost, and no more than ends where it may be larger. */
+function judged(
+  count: Count,
+  sum: RegionSum,
+  lost: string | null,
+): Pick<MetricRow, "value" | "lo" | "hi" | "status" | "why"> {
+  const { value, byKind, most, why } = count;
+  const isOpen = byKind === true && sum.unknown > 0;
+  const nothing = { value: null, lo: null, hi: null };
+  if (lost !== null) return { ...nothing, status: "insufficient", why: lost };
+  if (isOpen) {
+    const untold = `${sum.unknown} of ${sum.rows} accesses may have read or written`;
+    if (most === undefined) return { ...nothing, status: "insufficient", why: untold };
+    return { value: null, lo: value, hi: most, status: "bound", why: untold };
+  }
+  if (value === null) return { ...nothing, status: "not_identifiable", why };
+  return { value, lo: value, hi: value, status: "ok", why: null };
+}
+
 /** @param sums of regions, of a trace in which every row is one access */
 export function streamRegions({ window_ns, ledger }: AnalysisInput, sums: readonly RegionSum[]): RegionRows[] {
   const lost_pct = lostPct(ledger, IMPORT);
@@ -62,19 +97,17 @@ export function streamRegions({ window_ns, ledger }: AnalysisInput, sums: readon
     name: null,
     tensor: null,
     layer: null,
-    rows: countsOf(sum).map(({ metric, unit, value, why, grain_bytes }) => ({
-      metric,
+    rows: countsOf(sum).map((count) => ({
+      metric: count.metric,
       scope: "class",
       region_type: sum.region_type,
       mapping_kind: null,
       phase: "all",
       step: "all",
-      grain_bytes: grain_bytes ?? null,
+      grain_bytes: count.grain_bytes ?? null,
       source: IMPORT,
-      unit,
-      value: lost === null ? value : null,
-      lo: lost === null ? value : null,
-      hi: lost === null ? value : null,
+      unit: count.unit,
+      ...judged(count, sum, lost),
       ci_level: null,
       n: sum.rows,
       n_censored: 0,
@@ -82,8 +115,6 @@ export function streamRegions({ window_ns, ledger }: AnalysisInput, sums: readon
       window_ns,
       method: "census of the rows of the region; no sampling error",
       label: null,
-      status: value === null ? "not_identifiable" : lost === null ? "ok" : "insufficient",
-      why: value === null ? why : lost,
       lost_pct,
     })),
   }));

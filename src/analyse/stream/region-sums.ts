@@ -16,6 +16,8 @@ export interface RegionSum {
   readonly region_type: (typeof CLASSES)[number];
   readonly loads: number;
   readonly stores: number;
+  /** Neither known as loads nor as stores. */
+  readonly unknown: number;
   readonly rows: number;
   /** ns since the first row of the file; null where there is none. */
   readonly first_store_ns: number | null;
@@ -50,7 +52,8 @@ export function regionSums(): RegionSums {
   const placeOf = new Map<number, number>();
   const numbers: number[] = [];
   const column = (fill = 0) => new Float64Array(MOST_REGIONS).fill(fill);
-  const [loads, stores, rowsOf, pages, strides, same] = [column(), column(), column(), column(), column(), column()];
+  const [loads, stores, unknown] = [column(), column(), column()];
+  const [rowsOf, pages, strides, same] = [column(), column(), column(), column()];
   const [firstStore, lastLoad] = [column(Number.NaN), column(Number.NaN)];
   const kinds = new Uint8Array(MOST_REGIONS);
   const lastLow = new Uint32Array(MOST_REGIONS);
@@ -116,6 +119,7 @@ export function regionSums(): RegionSums {
           stores[place] = (stores[place] as number) + 1;
           if (!((firstStore[place] as number) <= time)) firstStore[place] = time;
         }
+        if (op === OP.unknown) unknown[place] = (unknown[place] as number) + 1;
         const isSamePage = high === lastHigh[place] && low >>> PAGE_SHIFT === (lastLow[place] as number) >>> PAGE_SHIFT;
         if ((rowsOf[place] as number) > 0) {
           const stride = Math.abs((high - (lastHigh[place] as number)) * WORD + (low - (lastLow[place] as number)));
@@ -140,6 +144,7 @@ export function regionSums(): RegionSums {
           region_type: CLASSES[kinds[place] ?? 0] ?? "unknown",
           loads: loads[place] ?? 0,
           stores: stores[place] ?? 0,
+          unknown: unknown[place] ?? 0,
           rows: rowsOf[place] ?? 0,
           first_store_ns: timeOrNull(firstStore[place]),
           last_load_ns: timeOrNull(lastLoad[place]),

@@ -4,6 +4,7 @@ import { streamRegions } from "../../../../src/analyse/by-region/stream-regions.
 import { reduceTrace } from "../../../../src/analyse/stream/reduce.ts";
 import { regionSums } from "../../../../src/analyse/stream/region-sums.ts";
 import { openTraceFile } from "../../../../src/label/trace/trace-file.ts";
+import { OP } from "../../../../src/schema/operation.ts";
 import { GOLDEN_ANALYSIS, GOLDEN_TRACE } from "../../../fixtures/python-package.ts";
 import { input } from "../sample-input.ts";
 
@@ -61,6 +62,28 @@ test("a region needs what was written to it from its first store to its last loa
     const expected = written.has(region_id ?? null) ? Number(retention_ns) : null;
     expect([region_id, spans.get(Number(region_id)) ?? null]).toEqual([region_id, expected]);
   }
+});
+
+test("a region with accesses of which nobody knows whether they read or wrote has bounds of both, and no ratio", () => {
+  const ops = [OP.load, OP.load, OP.store, OP.unknown];
+  const sums = regionSums();
+  sums.add(
+    new Uint32Array(4).fill(1),
+    new Uint32Array(8),
+    Uint32Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? i : 0)),
+    Uint32Array.from(ops),
+    new Uint8Array(4).fill(1),
+    4,
+  );
+  const [region] = streamRegions(input(), sums.sums());
+  const row = (metric: string) => region?.rows.find((one) => one.metric === metric);
+  expect(row("total_reads")).toMatchObject({ status: "bound", value: null, lo: 2, hi: 3 });
+  expect(row("total_writes")).toMatchObject({ status: "bound", value: null, lo: 1, hi: 2 });
+  for (const metric of ["read_fraction", "reads_per_write", "retention_span_ns"]) {
+    const why = "1 of 4 accesses may have read or written";
+    expect(row(metric)).toMatchObject({ status: "insufficient", value: null, lo: null, hi: null, why });
+  }
+  expect(row("working_set_bytes")).toMatchObject({ status: "ok", value: 4096 });
 });
 
 test("regions and pages for which there is no room are left out, and that is said", () => {
