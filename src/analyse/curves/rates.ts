@@ -145,7 +145,8 @@ function sampledCurve(group: Group, kind: PassKind, frame: Pick<Curve, "curve" |
   if (sum === undefined) return null;
   const y_unit = "accesses/s";
   const [what, accesses] = kind === "read" ? (["loads", sum.loads] as const) : (["stores", sum.stores] as const);
-  const few = accesses.length === 0 ? `no ${what}` : tooFewOf(kindSums(sum, what), isWholeTrace(group, sum));
+  const few =
+    accesses.length === 0 ? `no ${what}` : tooFewOf(kindSums(sum, what), sum.source, isWholeTrace(group, sum));
   const isMoved = isShadowed(sum, what, group.input);
   const points = few === null && !isMoved ? sampledPoints(sum, kind, lostCount(group.input.ledger, sum.source)) : [];
   const judged = rowOf(

@@ -120,7 +120,8 @@ function sampledFigure(group: Group, sum: AccessSums): Figure {
   const unknown = unknownAccesses(sum);
   const counted = withUnknown(streamRatio(sum.loads, sum.stores), stores / (stores + unknown), unknown / stores);
   const hidden = unknownReason(sum);
-  const few = tooFewOf(kindSums(sum, "loads"), isWhole) ?? tooFewOf(kindSums(sum, "stores"), isWhole);
+  const few =
+    tooFewOf(kindSums(sum, "loads"), sum.source, isWhole) ?? tooFewOf(kindSums(sum, "stores"), sum.source, isWhole);
   return {
     ...base,
     estimate: stores > 0 && few === null ? counted : interval(null, null, null),

@@ -9,6 +9,7 @@ import { meanBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import type { AccessSums } from "../input/input.ts";
 import type { Figure, MetricFamily } from "../metrics/metric.ts";
+import { FEWEST_GROUPS } from "../stream/jackknife.ts";
 import { HIDDEN_STORES, IMPORT, streamRatio, whyNoPeriod } from "../stream/stream-figures.ts";
 import { unknownAccesses, unknownReason, withUnknown } from "../stream/unknown-kinds.ts";
 import { endsOfQuotient, endsOfSum } from "./sample-ends.ts";
@@ -31,8 +32,11 @@ const FEWEST_BLOCKS = 10;
  * Why samples of one kind are too few for a figure of them, however many there are of another; null where they are enough.
  * @param isWhole true where they are all accesses: then none is none
  */
-export function tooFewOf({ kind, accesses, rows }: KindSums, isWhole: boolean): string | null {
+export function tooFewOf({ kind, accesses, rows }: KindSums, source: string, isWhole: boolean): string | null {
   if (isWhole) return null;
+  if (source === IMPORT && accesses.length < FEWEST_GROUPS) {
+    return `rows in ${accesses.length} blocks of time, fewer than ${FEWEST_GROUPS}`;
+  }
   const seen = accesses.reduce((count, ofBlock) => (ofBlock > 0 ? count + 1 : count), 0);
   if (seen < Math.min(FEWEST_BLOCKS, accesses.length)) {
     return `samples of ${kind} in ${seen} blocks of time, fewer than ${FEWEST_BLOCKS}`;
@@ -66,7 +70,7 @@ export function rateInversion(accessesPerSecond: Interval, lines: number): Inter
 /** How many loads a sampled class has for each store: instructions, whatever bytes they touch. */
 function loadsPerStore(group: Group, sum: AccessSums, isMoved: boolean): Figure {
   const [loads, stores] = [kindSums(sum, "loads"), kindSums(sum, "stores")];
-  const few = tooFewOf(loads, false) ?? tooFewOf(stores, false);
+  const few = tooFewOf(loads, sum.source, false) ?? tooFewOf(stores, sum.source, false);
   const hasStores = sum.stores.some((stores) => stores > 0);
   const isKnown = hasStores && few === null && !isMoved && sum.source !== "clock";
   const why =
@@ -121,7 +125,7 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
     isMoved ? ofAllClasses(sum, kind, group.input) : kindSums(sum, kind);
   const rate = (kind: AccessKind, isMoved: boolean | undefined): Figure => {
     const samples = samplesOf(kind, isMoved);
-    const few = tooFewOf(samples, isWholeTrace(group, sum));
+    const few = tooFewOf(samples, sum.source, isWholeTrace(group, sum));
     const seen = few === null ? perSecond(group, samples, sum.source) : nothing;
     const open = hidden === null ? {} : { bound: true, why: hidden };
     const reason = few === null ? (isMoved ? shadowed : open) : { why: few };
@@ -130,7 +134,7 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
   };
   const isMoved = loadsMoved === true || storesMoved === true;
   const both = bothSums(samplesOf("loads", isMoved), samplesOf("stores", isMoved));
-  const few = tooFewOf(both, isWholeTrace(group, sum));
+  const few = tooFewOf(both, sum.source, isWholeTrace(group, sum));
   const isTold = sum.source !== IMPORT && few === null;
   const mean = isTold ? rateInversion(perSecond(group, both, sum.source), lines) : nothing;
   return [

@@ -4,7 +4,7 @@ import { CI_LEVEL } from "../../statistics/interval.ts";
 import { studentQuantile } from "../../statistics/student.ts";
 
 /** Fewer groups with an observation say too little of their variance. */
-const FEWEST_GROUPS = 8;
+export const FEWEST_GROUPS = 8;
 const quantiles = new Map<number, number>();
 
 /** Student's quantile for the two-sided level of every interval; few degrees occur, and finding one takes a while. */

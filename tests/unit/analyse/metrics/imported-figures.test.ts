@@ -66,6 +66,20 @@ describe("a trace of which each row stands for many accesses", () => {
   });
 });
 
+test("a trace of which each row stands for many accesses tells nothing where it is too short to tell how far off a value may be", () => {
+  const short = classOf(50, 50, 1000, {
+    loads: new Float64Array(5).fill(1e5),
+    stores: new Float64Array(5).fill(1e5),
+  });
+  for (const metric of ["loads_per_s", "stores_per_s", "reads_per_write"]) {
+    const why = "rows in 5 blocks of time, fewer than 8";
+    expect([metric, figure(figuresOf(short), metric)]).toMatchObject([
+      metric,
+      { status: "insufficient", value: null, why },
+    ]);
+  }
+});
+
 test("a trace that holds every access tells that there is none of a kind", () => {
   const rows = figuresOf(classOf(50, 0, 1), [WHOLE]);
   expect(figure(rows, "stores_per_s")).toMatchObject({ status: "ok", value: 0, lo: 0, hi: 0 });
