@@ -24,8 +24,12 @@ export interface PerfTail extends Disposable {
 
 const CHUNK_BYTES = 1 << 18;
 
-/** Opens a file whose header and attributes perf has written. @throws MrmTraceError data_quality where it has not */
-export function openPerfTail(path: string, onTimer: TimerSink | null): PerfTail {
+/**
+ * Opens a file whose header and attributes perf has written.
+ * @param pmus names of the machine's PMUs by their number
+ * @throws MrmTraceError data_quality where it has not
+ */
+export function openPerfTail(path: string, onTimer: TimerSink | null, pmus = pmuNames()): PerfTail {
   const fd = openSync(path, "r");
   const readAt: ReadAt = (position, size) => {
     const bytes = new Uint8Array(size);
@@ -35,7 +39,7 @@ export function openPerfTail(path: string, onTimer: TimerSink | null): PerfTail 
   const account = newAccount();
   let batches: Batch[] = [];
   // Names stand behind the records: of a machine that records itself the kernel tells them now.
-  events.pmus(pmuNames());
+  events.pmus(pmus);
   const header = readHeader(path, fstatSync(fd).size, readAt, events);
   const reader = createRecordReader(events, account, header.swapped, {
     onBatch: (batch) => batches.push(ownBatch(batch)),

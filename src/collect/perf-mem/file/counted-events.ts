@@ -24,14 +24,20 @@ const SOME_ACCESSES = "samples some accesses only";
 const BY_CYCLES =
   "is sampled by cycles, among which slow accesses are more often than others (perf record -d -e ibs_op/cnt_ctl=1/ samples by ops)";
 
+/** Of whatever distance its samples are, perf gives each the period 1 (tools/perf/util/arm-spe.c). */
+const OF_UNKNOWN_DISTANCE = "takes one operation in so many, which perf does not tell";
+
+/** Arm's statistical profiling extension, of which perf calls the accesses `memory`. */
+export const isSpe = (name: string): boolean => /spe|^memory$/i.test(name);
 const isLoadLatency = (name: string): boolean => /mem-loads|load.latency/i.test(name);
 
 /** The same by the name alone, for text. */
 export function uncountedByName(name: string): string | null {
   if (isLoadLatency(name)) return SOME_LOADS;
+  if (isSpe(name)) return OF_UNKNOWN_DISTANCE;
   if (/ibs_op/i.test(name)) {
     if (!/\bcnt_ctl(?:=(?:0x)?0*1)?(?=[,/])/i.test(name)) return BY_CYCLES;
-    return /l3missonly|ldlat/i.test(name) ? SOME_ACCESSES : null;
+    return /l3missonly(?!=0)|ldlat=(?!0+\b)/i.test(name) ? SOME_ACCESSES : null;
   }
   if (/store_sample/i.test(name)) return SOME_STORES;
   return /mem_load_|miss|_hit|lock_|split_|cycles/i.test(name) ? SOME_ACCESSES : null;

@@ -7,7 +7,7 @@ import { accessBatch, accessColumns, ROWS } from "../../access-columns.ts";
 import { decodeDataSource } from "../../data-src.ts";
 import type { Imported, Importer, ImportSink } from "../../importer.ts";
 import { type Account, count, ledgerOf, newAccount } from "../file/account.ts";
-import { uncountedByName } from "../file/counted-events.ts";
+import { isSpe, uncountedByName } from "../file/counted-events.ts";
 import { noTotals } from "../import-data.ts";
 import { parseScriptLine, type ScriptSample } from "./line.ts";
 
@@ -64,7 +64,7 @@ function meaningOf(sample: ScriptSample): Meaning {
 /** Which source a line is of, by its event's name. */
 function sourceOf(event: string): AccessSource {
   if (/ibs/i.test(event)) return "ibs";
-  if (/spe|^memory$/i.test(event)) return "spe";
+  if (isSpe(event)) return "spe";
   return /mem|ldlat|load|store/i.test(event) ? "pebs" : "import";
 }
 

@@ -48,8 +48,18 @@ describe("the samples of an event stand for their period", () => {
   });
 
   test("in text as far as the name tells", () => {
-    const counted = ["cpu/mem-stores/P", "mem_inst_retired.all_loads:p", "ibs_op/cnt_ctl=1/", "memory", ""];
+    const counted = [
+      "cpu/mem-stores/P",
+      "mem_inst_retired.all_loads:p",
+      "ibs_op/cnt_ctl=1/",
+      "ibs_op/cnt_ctl=1,ldlat=0/",
+      "",
+    ];
     expect(counted.map(uncountedByName)).toEqual(counted.map(() => null));
+    // Of Arm SPE perf prints a period of 1, whatever the distance between samples was.
+    for (const name of ["memory", "arm_spe_0/ts_enable=1/", "ibs_op/cnt_ctl=1,ldlat=128/"]) {
+      expect(uncountedByName(name)).not.toBeNull();
+    }
     for (const name of ["ibs_op//", "ibs_op/cnt_ctl=0/", "cpu/mem-loads,ldlat=30/P", "mem_load_retired.l3_miss:p"]) {
       expect(uncountedByName(name)).not.toBeNull();
     }
