@@ -197,13 +197,19 @@ const LEAST_TOLD = 0.98;
  * Quantiles of values that may be short however long it takes to know them: those that nobody tells may all be short. So the lower
  * end takes every value that is not known as what it is at least.
  * @param qs in (0, 1)
+ * @param undrawn what was not drawn, over all that was, at most
  */
-export function openQuantiles(cases: readonly TimedCase[], qs: readonly number[], resamples: Resamples): Interval[] {
+export function openQuantiles(
+  cases: readonly TimedCase[],
+  qs: readonly number[],
+  resamples: Resamples,
+  undrawn = 0,
+): Interval[] {
   if (cases.length === 0) return qs.map(() => interval(null, null, null));
   const carrying = carryingUnitsOf(cases);
   const curve = sharesOf(cases);
-  const found = quantileIntervals(curve, qs, resamples, carrying);
-  const least = leastEnds(cases, qs, resamples);
+  const found = quantileIntervals(curve, qs, resamples, carrying, undrawn);
+  const least = leastEnds(cases, qs, resamples, undrawn);
   const isTold = (curve.shares.at(-1) ?? 0) >= LEAST_TOLD;
   return found.map(({ value, lo, hi }, k) => {
     const floor = least[k]?.lo ?? null;

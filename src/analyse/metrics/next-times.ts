@@ -7,7 +7,7 @@ import { armingEcho, echoReason, sinceArmingWithEcho } from "../watched/arming-e
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { nextTimes, untilLastNeed, untilNextUse } from "../watched/next-times.ts";
 import { fewCarry, isCarriedByFew } from "../watched/rate/pass-rate.ts";
-import { missedPasses } from "../watched/unwatched.ts";
+import { missedPasses, untoldOver } from "../watched/unwatched.ts";
 import { unknownShare } from "../watched/write-epoch.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
@@ -38,7 +38,7 @@ function figures(group: Group, { name, next, quantiles, needsOps, method }: Next
   const refused = hidden ?? missedPasses(set) ?? few;
   const echo = armingEcho(set);
   const qs = PERCENTILES.map(([, q]) => q);
-  const estimates = refused === null ? quantiles(cases, qs, set.resamples()) : [];
+  const estimates = refused === null ? quantiles(cases, qs, set.resamples(), untoldOver(set)) : [];
   const open = cases.filter(({ isWhole }) => !isWhole);
   const weigh = (some: typeof cases): number => some.reduce((sum, { weight }) => sum + weight, 0);
   const isCut = cut > MOST_CUT;
@@ -82,7 +82,7 @@ export const nextUse: MetricFamily = {
     "Right-censored where the watch ends before: that times are not known whose watch was too short, those like them tell (inverse probability of censoring).",
     "Where bytes are freed, or the span ends, and no pass came, the time is longer than any.",
     "Where windows begin with fewer passes than they go on with, in part from two standard errors on, the program stood still after armings, and a time from there is longer by that: the lower end allows for twice as much, and above a fifth of the time there is an upper bound only.",
-    "Interval by the share up to each time, addresses resampled.",
+    "Interval by the share up to each time, addresses resampled; moments in which nothing was looked at, or memory was too young to be drawn, and watches of which a trap was lost may be of any time.",
   ],
   sources: [["watch", "uniform draws of addresses at random times"]],
   not_by_sampling: "the next sample of an address is not the next access to it",
@@ -113,7 +113,7 @@ export const stillNeeded: MetricFamily = {
     "That a read was the last is known when that write or free is seen.",
     "Lower ends take the others as needed no longer than was seen, upper ends as long as those like them (inverse probability of censoring).",
     "What is not written any more by the end of the span counts as longer than any.",
-    "What a program stands still after armings widens the lower end as that of `next_use`.",
+    "What a program stands still after armings widens the lower end as that of `next_use`, and moments and watches that tell nothing are allowed for as there.",
     "A value only where next to all of the times are known or stood for.",
   ],
   sources: [["watch", "uniform draws of addresses at random times; reads, writes and the free of their bytes"]],

@@ -12,6 +12,7 @@ import { IMPORT } from "../stream/stream-figures.ts";
 import { touchableBytes } from "../watched/block-lives.ts";
 import type { Exposure } from "../watched/exposure.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
+import { untoldMoments } from "../watched/unwatched.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 
 const LINE_BYTES = 64;
@@ -29,10 +30,9 @@ function capped(uncapped: Interval, most: number): Interval {
 }
 
 /** The share of the bytes drawn that was touched within the window; of shorter watches what that share is at least, and no more than all. */
-function touchedShare(
-  { exposures, weights, span, unwatched }: WatchSet,
-  window: number,
-): { share: Interval; n: number; whole: boolean } {
+function touchedShare(set: WatchSet, window: number): { share: Interval; n: number; whole: boolean } {
+  const { exposures, weights, span } = set;
+  const untold = untoldMoments(set);
   // Between two pieces of the span is other work: what that touches is not in it.
   const isWhole = (from: number, end: number): boolean =>
     isInside(span, from) && coveredNs(span, from, end) === end - from;
@@ -55,15 +55,11 @@ function touchedShare(
   const long = count(fits);
   if (long.n >= FEWEST) {
     const { value, lo, hi } = long.share;
-    const wide = interval(
-      value,
-      lo === null ? null : lo * (1 - unwatched),
-      hi === null ? null : Math.min(1, hi + unwatched),
-    );
+    const wide = interval(value, lo === null ? null : lo * (1 - untold), hi === null ? null : Math.min(1, hi + untold));
     return { share: wide, n: long.n, whole: true };
   }
   const some = count((e) => isInside(span, e.armed_ns));
-  const least = some.share.lo === null ? null : some.share.lo * (1 - unwatched);
+  const least = some.share.lo === null ? null : some.share.lo * (1 - untold);
   return { share: interval(null, least, least !== null && least > 0 ? 1 : null), n: some.n, whole: false };
 }
 
@@ -190,6 +186,7 @@ export const workingSet: MetricFamily = {
   ],
   estimator: [
     "A watch begins at a random moment: the share of the watches as long as window_ns, or whose bytes are freed within it, that see an access within it, times the bytes drawn.",
+    "Moments in which nothing was looked at, or memory was too young to be drawn, and watches of which a trap was lost may have seen an access or none.",
     "Where fewer than 30 are as long, the share that all of them see is a lower bound, and what is mapped an upper one.",
     "Never above the mapped size, but for bytes that come into being within the window, which the upper end holds: above 1 % of the bytes there are bounds.",
     "Where no watch saw an access it has an upper end only.",

@@ -3,6 +3,7 @@ import { firstIndex } from "../../statistics/first-index.ts";
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { coveredNs, type Span } from "../input/span.ts";
 import { LEAST_PER_PIECE, MOST_RARE } from "./arming-density.ts";
+import { lostOver } from "./lost-watches.ts";
 import { MOST_YOUNG, youngReason } from "./young-memory.ts";
 
 /** A pause between two beginnings is a stretch where it is so many times the usual one, and at least this long. */
@@ -27,6 +28,13 @@ export function missedPasses({ unwatched, young }: Unseen): string | null {
 
 /** Passes of a short such time over those that were seen, at most: twice as dense as these. */
 export const unwatchedPasses = ({ unwatched, young }: Unseen): number => 2 * (unwatched + young);
+
+/** Share of the bytes and moments of which no watch tells: it could see none of them, or a trap of it was lost. */
+export const untoldMoments = ({ unwatched, young, lost }: Unseen & { readonly lost: number }): number =>
+  1 - (1 - unwatched) * (1 - young) * (1 - lost);
+
+/** The same over those that are told. */
+export const untoldOver = (set: Unseen & { readonly lost: number }): number => lostOver(untoldMoments(set));
 
 type Pieces = readonly (readonly [begin_ns: number, end_ns: number])[];
 

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
+import { type Group, groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
 import type { WatchSample } from "../../../../src/analyse/input/input.ts";
+import type { MetricFamily } from "../../../../src/analyse/metrics/metric.ts";
+import { nextUse, stillNeeded } from "../../../../src/analyse/metrics/next-times.ts";
+import { touchedWithin } from "../../../../src/analyse/metrics/working-set.ts";
 import { nextTimes, untilLastNeed, untilNextUse } from "../../../../src/analyse/watched/next-times.ts";
 import type { OP } from "../../../../src/schema/operation.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
@@ -16,12 +19,14 @@ function watchOf(hits: Hits, fields: Partial<WatchSample> = {}): WatchSample {
   );
 }
 
-function setOf(...watches: WatchSample[]): WatchSet {
+function groupOf(...watches: WatchSample[]): Group {
   const numbered = watches.map((one, watch_id) => ({ ...one, watch_id }));
   const [group] = groupsOf(input({ watches: numbered, regions: [region()] }));
   if (group === undefined) throw new Error("no group");
-  return group.uniform;
+  return group;
 }
+
+const setOf = (...watches: WatchSample[]): WatchSet => groupOf(...watches).uniform;
 
 const [GAP_MS, RUN_END] = [0.05, groupsOf(input({ watches: [], regions: [region()] }))[0]?.span.end_ns.at(-1) ?? 0];
 
@@ -100,4 +105,34 @@ test("a watch that was armed before the span tells of no moment picked at random
   const set = setOf(early, early);
   const exposures = set.exposures.map((one, i) => (i === 0 ? { ...one, begin_ns: one.armed_ns + MS } : one));
   expect(nextTimes({ ...set, exposures }, untilNextUse).cases.map(({ unit }) => unit)).toEqual([1]);
+});
+
+describe("moments of which no watch tells", () => {
+  // Four of five words are read at any time of the watch, and written after that; the fifth is not used.
+  const watches = Array.from({ length: 400 }, (_, i) => {
+    const begin_ns = ((i + 0.5) / 400) * (RUN_END - 25 * MS);
+    const read = 0.1 + 19 * ((i * 0.618) % 1);
+    const hits: Hits = [
+      [read, "load"],
+      [read + 0.5, "store"],
+    ];
+    return watchOf(i % 5 > 0 ? hits : [], { begin_ns, end_ns: begin_ns + 20 * MS, addr: BigInt(4096 + 8 * i) });
+  });
+  const group = groupOf(...watches);
+  const ofMetric = (family: MetricFamily) => (of: Group) => family.figures(of, [])[0]?.estimate;
+  for (const [name, endsOf] of [
+    ["the time to the next use", ofMetric(nextUse)],
+    ["the time for which a byte is needed", ofMetric(stillNeeded)],
+    ["the working set", (of: Group) => touchedWithin(of, 10 * MS).estimate],
+  ] as const) {
+    test(`are in the interval of ${name}, whatever they would have told`, () => {
+      const usual = endsOf(group);
+      expect(usual?.lo ?? usual?.hi ?? 0).toBeGreaterThan(0);
+      for (const untold of [{ unwatched: 0.019 }, { young: 0.019 }, { lost: 0.009 }]) {
+        const wide = endsOf({ ...group, uniform: { ...group.uniform, ...untold } });
+        if (usual?.lo) expect(wide?.lo ?? 0).toBeLessThan(usual.lo);
+        if (usual?.hi) expect(wide?.hi ?? Number.POSITIVE_INFINITY).toBeGreaterThan(usual.hi);
+      }
+    });
+  }
 });
