@@ -3,17 +3,16 @@
  * Ollama under `mrm-trace attach`, both generations of its engine: built from its Go module, a model of random weights, and what
  * the tracer knew of it beside what Ollama and the model's file say. Run by scripts/test-engines; needs go, git, g++ and root.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { openRun } from "../../src/api/open-run.ts";
-import { demoCacheDir } from "../../src/demo/cache.ts";
+import { freePort } from "../../src/client/server-port.ts";
 import { ensureDemoModel } from "../../src/demo/demo-model.ts";
-import { engineModule, ensureDemoEngine } from "../../src/demo/install.ts";
 import { readGgufFile } from "../../src/engine/gguf/file.ts";
 import { type Started, startCli } from "../../tests/integration/run/cli.ts";
 import { type Answer, askChats, type Chats, type How } from "../ollama-chats.ts";
+import { build, folder, program, run, say, strip, stripped, VERSION } from "../ollama-environment.ts";
 
-const VERSION = "0.17.4";
 /** Requests while the tracer looks, and tokens of each. */
 const [REQUESTS, TOKENS] = [3, 100];
 /**
@@ -22,56 +21,6 @@ const [REQUESTS, TOKENS] = [3, 100];
  */
 const CHATS = { whole: [3, 100], streamed: [8, 30] } as const;
 const CONTEXT = 512;
-const folder = join(process.env.MRM_TRACE_ENGINES ?? "", `ollama-${VERSION}`);
-const program = join(folder, "bin", "ollama");
-/** The same without symbols, as releases are. */
-const stripped = join(folder, "stripped", "ollama");
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-
-async function run(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const child = Bun.spawn([...command], { env: { ...process.env, ...env }, stdout: "pipe", stderr: "pipe" });
-  const [out, said] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  if ((await child.exited) !== 0) throw new Error(`${command.slice(0, 3).join(" ")} failed:\n${said.slice(-3000)}`);
-  return out;
-}
-
-/** Go's proxy leaves folders called vendor out of a module: these headers are those of the demo's llama.cpp. */
-async function headers(): Promise<string> {
-  const tree = join(folder, "llama.cpp");
-  if (!existsSync(join(tree, "vendor"))) {
-    const engine = await ensureDemoEngine(demoCacheDir());
-    const bundle = join(dirname(engineModule(engine)), "..", "llama", "gitRelease.bundle");
-    rmSync(tree, { recursive: true, force: true });
-    await run(["git", "clone", "--quiet", "--no-checkout", bundle, tree]);
-    await run(["git", "-C", tree, "checkout", "--quiet", "HEAD", "--", "vendor"]);
-  }
-  return join(tree, "vendor");
-}
-
-/** Some four minutes of a CPU, once. */
-async function build(): Promise<void> {
-  if (existsSync(program)) return;
-  for (const tool of ["go", "git", "g++"]) if (!Bun.which(tool)) throw new Error(`${tool} is not installed`);
-  const flags = `-O1 -I${await headers()}`;
-  say(`building ollama ${VERSION} of its Go module: 5 to 10 minutes`);
-  const began = performance.now();
-  await run(["nice", "-n", "15", "go", "install", `github.com/ollama/ollama@v${VERSION}`], {
-    ...{ GOBIN: join(folder, "bin"), CGO_ENABLED: "1", CGO_CFLAGS: flags, CGO_CXXFLAGS: flags },
-  });
-  say(`built in ${((performance.now() - began) / 60_000).toFixed(1)} min`);
-}
-
-async function strip(): Promise<void> {
-  mkdirSync(dirname(stripped), { recursive: true });
-  await run(["strip", "-o", stripped, program]);
-}
-
-function freePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = probe;
-  probe.stop(true);
-  return port;
-}
 
 interface Served extends AsyncDisposable {
   readonly pid: number;
@@ -88,7 +37,7 @@ function children(pid: number): number[] {
 
 /** Ollama with the model, loaded. */
 async function serve(started: string, model: string, engine: Readonly<Record<string, string>>): Promise<Served> {
-  const url = `http://127.0.0.1:${freePort()}`;
+  const url = `http://127.0.0.1:${await freePort()}`;
   const env = {
     ...{ ...process.env, HOME: folder, OLLAMA_HOST: url, OLLAMA_MODELS: join(folder, "store") },
     ...{ OLLAMA_NUM_PARALLEL: "1", OLLAMA_KEEP_ALIVE: "10m", OLLAMA_NOHISTORY: "1", ...engine },

@@ -19,10 +19,13 @@ import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
 import { NAMES_OF_LAYERS, namedTorch } from "../../fixtures/fake-torch/named-torch.ts";
 import { compileVllm } from "../../fixtures/fake-vllm/compile-vllm.ts";
 import { BUILDS, fetchLlamaServer, type LlamaServer } from "../../fixtures/llama-server.ts";
+import { RUNNERS, type Runner, runOllama } from "../../fixtures/ollama-runner.ts";
 import { PYTHONS } from "../../fixtures/waiting-python.ts";
 
 /** Real vLLM, where scripts/test-engines has installed it. */
 const { MRM_TRACE_VLLM: installed, MRM_TRACE_VLLM_PYTHON: python } = process.env;
+/** The program of Ollama, where scripts/test-engines has built it. */
+const { MRM_TRACE_OLLAMA: ollama } = process.env;
 setDefaultTimeout(installed === undefined ? 400_000 : 900_000);
 const readablePython = PYTHONS[0]?.[1];
 const newer = await fetchLlamaServer(BUILDS.process);
@@ -37,7 +40,7 @@ type Places = Readonly<Record<string, { readonly addr?: number; readonly bytes: 
 type How = "whole" | "late" | "lossy";
 
 interface Case {
-  /** Names of the tensors of its cache. */
+  /** Names of the tensors of its cache; of an engine that gives them none, what they are: `layer0.k`. */
   readonly caches: readonly string[];
   /** All of its weights, as the model's file or the program has them; none for a stand-in without weights. */
   readonly weights?: (run: EngineRun) => Places;
@@ -50,6 +53,8 @@ interface Case {
   stepsOf(steps: number): Positions;
   /** Steps behind which its records find no room where nobody takes them. */
   readonly tooMany: number;
+  /** What it ends with, where it is not 0: a server knows no end but a signal. */
+  readonly exitCode?: number;
 }
 
 let folder = "";
@@ -83,6 +88,7 @@ const ofEach = (sequences: number, positions: readonly number[]): number[] =>
   positions.flatMap((position) => Array.from({ length: sequences }, () => position));
 const ofLayers = (layers: number): string[] =>
   upTo(layers).flatMap((layer) => [`cache_k_l${layer}`, `cache_v_l${layer}`]);
+const LAYERS_OF_GO = ["layer0.k", "layer0.v", "layer1.k", "layer1.v"];
 const PROMPT = 66;
 
 /** What the directory of a model's file has. */
@@ -170,8 +176,26 @@ const processing = ({ objects, env }: LlamaServer & { readonly ok: true }): Case
   tooMany: 6000,
 });
 
+const ENDED_BY_SIGTERM = 143;
+
+/** A runner of Ollama, of which llama.cpp names the tensors of its cache, and Go does not. */
+const runnerOf = (program: string, runner: Runner, caches: readonly string[], tooMany: number): Case => ({
+  ...{ caches, weights: () => inFile(model), sequences: 1, tooMany, exitCode: ENDED_BY_SIGTERM },
+  run: (steps, how) => {
+    const late = how === "late" ? { late: later } : {};
+    return runOllama(program, runner, model, { prompt: PROMPT, steps, ...late, drains: how !== "lossy" });
+  },
+  stepsOf: (steps) => [upTo(PROMPT), ...upTo(steps - 1, PROMPT).map((position) => [position])],
+});
+
 const CASES: readonly (readonly [string, Case])[] = [
   ...(installed === undefined || python === undefined ? [] : [["vLLM itself", realVllm(installed, python)] as const]),
+  ...(ollama === undefined
+    ? []
+    : [
+        ["Ollama, llama.cpp's runner", runnerOf(ollama, RUNNERS.llamaCpp, ofLayers(2), 14_000)] as const,
+        ["Ollama, its own engine", runnerOf(ollama, RUNNERS.own, LAYERS_OF_GO, 5000)] as const,
+      ]),
   [
     "PyTorch with a cache that moves",
     {
@@ -250,6 +274,7 @@ function toldOf(run: EngineRun) {
   return { batches, untold };
 }
 
+const nameOf = ({ name, logical_id }: EngineRun["tensors"][number]) => name ?? logical_id;
 const cachesOf = ({ tensors }: EngineRun) =>
   tensors.filter(({ kind, region_type }) => (kind === "tensor" || kind === "graph") && region_type === "kv_cache");
 
@@ -277,22 +302,22 @@ function expectPlaces(run: EngineRun, { weights, cachePlaces }: Case): void {
 
 /** How long after the probes began to be put in all weights and caches were told, by the times of their rows. */
 function mapNs({ attachedNs, tensors }: EngineRun, names: readonly string[]): number {
-  const told = tensors.filter(({ name }) => name !== null && names.includes(name));
-  const first = new Map(told.toReversed().map(({ name, timestamp_ns }) => [name, timestamp_ns]));
+  const told = tensors.filter((row) => names.includes(nameOf(row) ?? ""));
+  const first = new Map(told.toReversed().map((row) => [nameOf(row), row.timestamp_ns]));
   expect(first.size).toBe(names.length);
   return Math.max(...[...first.values()].map((told_ns) => Number(told_ns - attachedNs)));
 }
 
 describe.each(CASES)("%s", (_, engine) => {
-  const { caches, sequences, run, stepsOf, tooMany } = engine;
+  const { caches, sequences, run, stepsOf, tooMany, exitCode = 0 } = engine;
 
   test("tells every tensor of its cache, every step with its tokens and its end, and every row with its reads", async () => {
     const steps = 60;
     const whole = await run(steps, "whole");
-    expect(whole.exitCode).toBe(0);
+    expect(whole.exitCode).toBe(exitCode);
     expect(whole.ledger.filter((row) => !balances(row) || row.dropped_by.ring_full)).toEqual([]);
     const placed = cachesOf(whole);
-    expect([...new Set(placed.map(({ name }) => name))].sort()).toEqual([...caches].sort());
+    expect([...new Set(placed.map(nameOf))].sort()).toEqual([...caches].sort());
     for (const { addr, size_bytes, layer, evidence } of placed) {
       expect(addr).toBeGreaterThan(0n);
       expect(size_bytes).toBeGreaterThan(0n);
@@ -312,9 +337,9 @@ describe.each(CASES)("%s", (_, engine) => {
   test("tells all that comes when it is attached to late, and takes no row for written that was there", async () => {
     const steps = 2500;
     const late = await run(steps, "late");
-    expect(late.exitCode).toBe(0);
+    expect(late.exitCode).toBe(exitCode);
     expect(late.ledger.filter((row) => !balances(row))).toEqual([]);
-    expect(new Set(cachesOf(late).map(({ name }) => name))).toEqual(new Set(caches));
+    expect(new Set(cachesOf(late).map(nameOf))).toEqual(new Set(caches));
     expectPlaces(late, engine);
     expect(mapNs(late, [...caches, ...Object.keys(engine.weights?.(late) ?? {})])).toBeWithin(0, FULL_MAP_NS);
     const { batches } = toldOf(late);
