@@ -6,6 +6,7 @@ import { mostMean } from "../../../statistics/poisson-mean.ts";
 import { intervalOf, type Replicated, replicateRatio } from "../../../statistics/stratified-ratio.ts";
 import { stringerBound } from "../../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../../input/group.ts";
+import { stepBy } from "../../input/span.ts";
 import { armingEcho, withEcho } from "../arming-echo.ts";
 import { countWindows, givenLength, MOST_CUT, passWeights, trapLimits } from "../count-window.ts";
 import type { Exposure } from "../exposure.ts";
@@ -123,7 +124,7 @@ function withUndrawn(rate: Interval, size: number): Interval {
  * Passes per second and byte: over each stratum the passes in the windows of its watches over the time of the windows, strata by
  * their bytes; BCa interval over the addresses. With fewer than ten addresses that show such a pass, their share decides
  * instead: Clopper-Pearson times their mean rate below, Stringer's bound above, where a byte that none was drawn of may have as many
- * passes in every step as any watch can count, or, without steps, in a usual window as the longest can. Usual: few long windows, which are
+ * passes in every step as any watch can count, or go on as fast as one that saw as many in one step, or, without steps, in a usual window as the longest can. Usual: few long windows, which are
  * so long as no byte was drawn that shows one, do not make the end near. Per token: over the tokens of the
  * steps in the windows, whose number is known.
  * @param generous passes of unknown kind count too
@@ -174,6 +175,25 @@ function densestCut({ exposures }: WatchSet, kind: PassKind, generous: boolean):
     const begins = exposure.passes.start_ns.filter((_, p) => isOf(exposure, p, kind, generous));
     const length = (begins.at(-1) ?? 0) - (begins[0] ?? 0);
     if (length > 0) densest = Math.max(densest, (begins.length - 1) / length);
+  }
+  return densest;
+}
+
+/**
+ * The most such passes per ns of a watch that saw as many in one step as the lowest trap limit, from the first of them to the last; 0 where none did. Windows end
+ * before the bursts that were drawn, so that few or none of these is counted, and a byte of which none was drawn may have more in each step.
+ */
+function densestInStep(set: WatchSet, kind: PassKind, generous: boolean): number {
+  const { steps } = set.span;
+  const limit = trapLimits(set)[0] ?? 1;
+  let densest = 0;
+  for (const exposure of set.exposures) {
+    const begins = exposure.inside_ns.filter((_, k) => isOf(exposure, exposure.inside[k] ?? 0, kind, generous));
+    for (let last = limit - 1; last < begins.length; last++) {
+      const [from, end] = [begins[last - limit + 1] ?? 0, begins[last] ?? 0];
+      const isInOne = stepBy(steps, from) === stepBy(steps, end);
+      if (isInOne && end > from) densest = Math.max(densest, (limit - 1) / (end - from));
+    }
   }
   return densest;
 }
@@ -293,7 +313,9 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     const byTime = Math.max((unit * (trapLimits(set).at(-1) ?? 1)) / usual, unit * densestCut(set, kind, generous));
     // In the time between steps a byte may be used as it may where no step is known; a token has no such time.
     const between = axis === "tokens" ? 0 : betweenShare(set);
-    const most = inSteps > 0 ? Math.max(unit / usual, inSteps + between * byTime) : byTime;
+    const nsEach = axis === "tokens" ? span.window_ns / (span.tokens ?? 1) : unit;
+    const inBursts = inSteps > 0 ? nsEach * densestInStep(set, kind, generous) : 0;
+    const most = inSteps > 0 ? Math.max(unit / usual, inSteps + between * byTime, inBursts) : byTime;
     touched = ((share.hi ?? 1) * unit) / usual;
     rate = interval(rate.value, lo, Math.max(rate.hi ?? 0, stringerBound(countedRates, n, size, most)));
   }
