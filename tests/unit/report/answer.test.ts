@@ -299,6 +299,10 @@ describe("the answer of a run", () => {
     const aborted = demoReport({ requests: took, target: { ...target, exit_code: null, signal: "SIGABRT" } });
     expect(renderAnswer(aborted, plain(80))).toStartWith("the command ended by SIGABRT\n");
     expect(lineOf(aborted, "requests")).toBe(text);
+    const hung = { ...took, ttft_ms: { p50: 59.87, p99: null, p99_at_least: 5000 } };
+    expect(lineOf(demoReport({ requests: hung }), "requests")).toBe(
+      "28 of 30 answered, first token p50 59.9 ms, p99 >= 5.00 s",
+    );
     const none = { ...took, answered: 0, ttft_ms: null, output_tokens: null };
     expect(lineOf(demoReport({ requests: none }), "requests")).toBe("0 of 30 answered");
     const named = { ...took, answered: null, ttft_ms: null };
