@@ -43,6 +43,8 @@ interface Sequence {
   rows: LiveRow[];
   /** Null before its first write, and after it was emptied. */
   filling: number | null;
+  /** When rows were last cut from its end. */
+  cut_ns: number;
   lastBatch: StepRow | null;
   /** The step since which the sequence holds rows that nobody told of; null where all are known. */
   unseen: StepRow | "start" | null;
@@ -110,7 +112,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
   function sequenceOf(id: number): Sequence {
     let sequence = sequences.get(id);
     if (sequence === undefined) {
-      sequence = { id, rows: [], filling: null, lastBatch: null, unseen };
+      sequence = { id, rows: [], filling: null, cut_ns: Number.NEGATIVE_INFINITY, lastBatch: null, unseen };
       sequences.set(id, sequence);
     }
     return sequence;
@@ -167,19 +169,27 @@ export function sequenceCache(name: CacheName): SequenceCache {
     const isWhole = from <= 0 && end === Number.POSITIVE_INFINITY;
     if (isWhole) sequence.unseen = null;
     let older = false;
+    /** Of the rows since the last cut those that stay, less those that go. */
+    let staying = 0;
     const kept: LiveRow[] = [];
     for (const row of sequence.rows) {
+      const isNew = row.written.begin_ns >= sequence.cut_ns ? 1 : 0;
       if (row.position < from || row.position >= end) {
         kept.push(row);
+        staying += isNew;
         continue;
       }
+      staying -= isNew;
       older ||= row.written !== sequence.lastBatch;
       leave(row, sequence.id, step.begin_ns, how);
     }
     sequence.rows = kept;
     if (end !== Number.POSITIVE_INFINITY && (kept.at(-1)?.position ?? -1) >= end) leaveOrder();
-    // What was guessed ahead and given up in the next step goes on; a rest in front of which more is cut begins anew.
-    if (isWhole || (older && end === Number.POSITIVE_INFINITY)) sequence.filling = null;
+    // What was guessed ahead and given up in the next step goes on, and a chat of which less than half of a turn is cut; a rest begins anew.
+    if (isWhole || (older && end === Number.POSITIVE_INFINITY)) {
+      if (isWhole || staying <= 0) sequence.filling = null;
+      sequence.cut_ns = step.begin_ns;
+    }
   }
 
   function named(id: number | null): Sequence[] {

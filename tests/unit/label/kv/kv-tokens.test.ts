@@ -218,6 +218,17 @@ test("fillings are what a sequence writes from one emptying to the next, and gue
   expect([...new Set(fillings)]).toEqual(["0 100 0", "0 200 0", "0 300 0", "1 350 1", "0 500 2"]);
 });
 
+test("a chat of which less than half of each turn is cut is one filling, and what follows a beginning that is kept is another", () => {
+  const cut = (at: number, position_from: number) => change("kv_trim", at, 0, { position_from });
+  const numbers = (...steps: StepRow[]) => kvTokens([START, ...steps]).tokens.map(({ filling }) => filling);
+  const turn = (at: number, position: number) => [
+    ofSequence(at, 0, position, 6),
+    ofSequence(at + 50, 0, position + 6, 4),
+  ];
+  expect(new Set(numbers(...turn(100, 0), cut(200, 6), ...turn(300, 6), cut(400, 12), ...turn(500, 12))).size).toBe(1);
+  expect(new Set(numbers(...turn(100, 0), cut(200, 3), ...turn(300, 3), cut(400, 3), ...turn(500, 3))).size).toBe(3);
+});
+
 describe("what nobody told", () => {
   const untold = (...steps: StepRow[]) => kvTokens([START, ...steps]).untold;
 
