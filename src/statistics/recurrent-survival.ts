@@ -273,6 +273,36 @@ export function seenQuantiles(sample: RecurrentSample, qs: readonly number[]): (
   return Array.from(out, (time) => (Number.isFinite(time) ? time : null));
 }
 
+/**
+ * Quantiles of the times if those that are open are longer than any; null where these reach the quantile. With seenQuantiles they are the
+ * ends of what can be so of these very units, whatever becomes of what is open.
+ * @param qs ascending
+ */
+export function latestQuantiles({ time, event, weight }: RecurrentSample, qs: readonly number[]): (number | null)[] {
+  let all = 0;
+  for (const w of weight) all += w;
+  const found: (number | null)[] = qs.map(() => null);
+  let ended = 0;
+  let next = 0;
+  for (let i = 0; i < time.length && next < qs.length; i++) {
+    if (event[i]) ended += weight[i] ?? 0;
+    while (next < qs.length && event[i] && ended >= ((qs[next] ?? 1) - 1e-9) * all) found[next++] = time[i] ?? null;
+  }
+  return found;
+}
+
+/** The share that had ended by each of some ascending moments, if times that are open are longer than any. */
+export function endedShares({ time, event, weight }: RecurrentSample, moments: readonly number[]): number[] {
+  let all = 0;
+  for (const w of weight) all += w;
+  let ended = 0;
+  let i = 0;
+  return moments.map((moment) => {
+    for (; i < time.length && (time[i] ?? 0) <= moment; i++) if (event[i]) ended += weight[i] ?? 0;
+    return all > 0 ? ended / all : 0;
+  });
+}
+
 /** Quantiles of the times as far as they were seen, the open ones too, with intervals as recurrentQuantiles has them. */
 export function seenIntervals(
   sample: RecurrentSample,

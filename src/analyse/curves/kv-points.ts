@@ -4,6 +4,7 @@ import { firstIndex } from "../../statistics/first-index.ts";
 import { interval } from "../../statistics/interval.ts";
 import {
   effectiveUnits,
+  endedShares,
   type RecurrentSample,
   recurrentSample,
   sharesOf,
@@ -73,12 +74,18 @@ export function sequencePoints(
       column[r] = out[k] ?? Number.NaN;
     });
   });
-  const level = levelFor(n);
   const effective = effectiveUnits(sample);
+  const level = levelFor(effective);
+  // In this run itself, if what is open ends last of all.
+  const ended = endedShares(
+    sample,
+    bare.map(({ value }) => value),
+  );
   const points = bare.map(({ value, share }, k) => {
     const { lo } = percentileInterval(share, replicates[k] ?? out, level);
     const { hi } = percentileInterval(share, largest[k] ?? out, level);
-    const least = lo === null || upperEndNeeds(share, n, effective).isFar ? null : lo * (1 - early);
+    const least =
+      lo === null || upperEndNeeds(share, n, effective).isFar ? null : Math.min(lo, ended[k] ?? lo) * (1 - early);
     return { value, share: interval(share, least, hi === null ? null : hi * (1 - early) + early) };
   });
   return curvePoints(points, observationsOf(sample), falling);

@@ -13,7 +13,7 @@ export const RETENTION: EpochTimes = {
   ofWatch: retentionSeen,
   ofStream: (stream) => stream.retention,
   stepMethod:
-    "KM of how long the engine's steps needed KV rows, per byte written; percentile bootstrap over sequences, tails of Student's t, n counts them",
+    "KM of how long the engine's steps needed KV rows, per byte written; percentile bootstrap over sequences, tails of Student's t for as many as tell most, n counts them",
   earlyShare: "written_share",
   stepOpen: "rows still in the cache at the end",
   watchMethod:
@@ -51,9 +51,11 @@ export const retention: MetricFamily = {
     "KV rows by steps: where a cache moves for every step, each copy is an epoch, written by one step and read by the next, which copies it; else write, last need and eviction of every row, rows in the cache at the end censored; rows that were there before the first step are left out, as their write is not known.",
     "So are those of batches before it was known what their context held: the interval allows for all of them being needed for a shorter time than the others, or for a longer one.",
     "Rows that come back from what the engine had saved are written then, those left out that it gives up before a step had them.",
-    "What is resampled is what a sequence writes from one emptying to the next, such as a request: its length decides how long all of its rows are needed.",
-    "With fewer than 6 of them what was seen is a bound from below; an upper end needs 12, 300 and 3000 of them for p50, p90 and p99, and 5 beyond the quantile by their effective number (Kish).",
-    "The lower end takes open rows as needed no more, the upper one as others went on.",
+    "Every row of the run is seen, so that the run's own time is known but for rows that are open: the interval holds it whatever becomes of these.",
+    "It also holds what the rows of ever so many runs like this one have: of the same length, from the same start, with other requests of the same kind. So what is resampled is what a sequence writes from one emptying to the next, such as a request or a chat: its length decides how long all of its rows are needed.",
+    "What takes longer than the run, or is written once in many runs, is no part of that: longer runs may tell longer times.",
+    "With fewer than 6 of them what was seen is a bound from below for this run alone; an upper end needs 12, 300 and 3000 of them for p50, p90 and p99, and 5 beyond the quantile by their effective number (Kish).",
+    "The lower end takes open rows as needed no more, the upper one as others went on, or, where that is later, as the last of all; there is none where open rows may be all that lie beyond the quantile.",
     "Of traces that hold every access each store counts alike. Those that no other follows are open: the lower end takes what they wrote as needed no longer than was seen, the upper one as longer than any.",
   ],
   sources: [

@@ -5,6 +5,7 @@ import { expandedLevel } from "../../statistics/expanded-tail.ts";
 import { CI_LEVEL, interval } from "../../statistics/interval.ts";
 import {
   effectiveUnits,
+  latestQuantiles,
   recurrentQuantiles,
   recurrentSample,
   seenIntervals,
@@ -13,7 +14,7 @@ import {
 } from "../../statistics/recurrent-survival.ts";
 import type { Group } from "../input/group.ts";
 import { type Figure, notIdentifiable } from "../metrics/metric.ts";
-import { type KvUnits, kvUnits } from "./kv-need.ts";
+import { type KvUnits, kvUnits, MOST_MOVED } from "./kv-need.ts";
 
 /** Fewest sequences of which an interval is made; with fewer only what was seen is told. */
 export const FEWEST_SEQUENCES = 6;
@@ -63,9 +64,12 @@ export function tooFewSequences(n: number): string {
   return `${sequences(n)}, fewer than ${FEWEST_SEQUENCES}`;
 }
 
-/** Level at which a bootstrap over `n` sequences has the tails of Student's t at that n. */
-export function levelFor(n: number): number {
-  return n < 2 ? CI_LEVEL : expandedLevel(CI_LEVEL, n);
+/**
+ * Level at which a bootstrap has the tails of Student's t where as many sequences of one size would tell as much: of sequences that
+ * are very unlike the longest tell most, and they are few.
+ */
+export function levelFor(effective: number): number {
+  return expandedLevel(CI_LEVEL, effective);
 }
 
 /**
@@ -108,7 +112,7 @@ export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
     fewest: FEWEST_SEQUENCES,
   };
   if (n < FEWEST_SEQUENCES) {
-    const seen = seenQuantiles(sample, lowQs);
+    const seen = seenQuantiles(sample, lowQs).map((time) => (time === null ? null : time * (1 - MOST_MOVED)));
     return need.quantiles.map(([metric], k) => ({
       ...base,
       metric,
@@ -120,20 +124,24 @@ export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
     }));
   }
   const resamples = resample(new Uint8Array(n), input.seed, need.stream, REPLICATES);
-  const level = levelFor(n);
+  const effective = effectiveUnits(sample);
+  const level = levelFor(effective);
   const found = recurrentQuantiles(sample, qs, resamples, level);
   const lower = share > 0 ? recurrentQuantiles(sample, lowQs, resamples, level) : found;
   const higher = share > 0 ? recurrentQuantiles(sample, highQs, resamples, level) : found;
   // An open row may be needed no more, or go on as others did: the interval reaches from the one to the other.
   const seen = open > 0 ? seenIntervals(sample, lowQs, resamples, level) : lower;
-  const effective = effectiveUnits(sample);
+  // In this run itself, whatever becomes of what is open; where that may be more than all beyond the quantile there is no end.
+  const latest = latestQuantiles(sample, highQs);
   return need.quantiles.map(([metric, q], k) => {
     const value = found[k]?.value ?? null;
     const lo = lowEnd(k, lower[k]?.lo ?? null);
     const least = lowEnd(k, seen[k]?.lo ?? null);
+    const low = lo === null || least === null ? (lo ?? least) : Math.min(lo, least);
     const highest = highQs[k] ?? 1;
     const { wanted, alike, isFar } = upperEndNeeds(q, n, effective, highest);
-    const isOpen = isFar || highest >= 1;
+    const last = latest[k] ?? null;
+    const hi = isFar || highest >= 1 || last === null ? null : (higher[k]?.hi ?? null);
     const few =
       n < wanted
         ? `${n} sequences: an upper end this far out needs ${wanted}`
@@ -145,8 +153,8 @@ export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
       method,
       estimate: interval(
         value,
-        lo === null || least === null ? (lo ?? least) : Math.min(lo, least),
-        isOpen ? null : (higher[k]?.hi ?? null),
+        low === null ? null : low * (1 - MOST_MOVED),
+        hi === null || last === null ? null : Math.max(hi, last) * (1 + MOST_MOVED),
       ),
       ...(reasons.length > 0 ? { why: reasons.join("; ") } : {}),
     };

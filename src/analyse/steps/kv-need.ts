@@ -11,8 +11,10 @@ const PARTS = 32;
 const PARTS_IN_ALL = 2_000_000;
 /** Parts until what summing them left behind is collected. */
 const COLLECT_AFTER = 1 << 18;
-/** Times that agree in so many leading bits count as one, which moves them by 0.1 % at most. */
+/** Times that agree in so many leading bits count as one, which moves them by a part in 1024 at most. */
 const BITS = 9;
+/** A time is moved by so large a share of it at most. */
+export const MOST_MOVED = 2 ** -(BITS + 1);
 
 /**
  * Rows of one filling are one unit: what a sequence wrote from one emptying to the next, such as one request. They share

@@ -3,21 +3,37 @@ import type { StepRow } from "../../../src/label/timeline/step-row.ts";
 import { normalQuantile } from "../../../src/statistics/normal.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 
+/** Tokens: lognormal around a median, or, with `pareto`, longer than x by a chance of x^-pareto. */
+export interface Tokens {
+  readonly median: number;
+  readonly sigma?: number;
+  readonly pareto?: number;
+}
+
 export interface SlotServer {
   readonly slots: number;
-  /** Tokens of a prompt and of an answer: lognormal around a median. */
-  readonly prompt: { readonly median: number; readonly sigma: number };
-  readonly answer: { readonly median: number; readonly sigma: number };
+  /** What is new in a prompt, and its answer. */
+  readonly prompt: Tokens;
+  readonly answer: Tokens;
   /** Mean time between an answer and the next request of the slot. */
   readonly idle_ns: number;
   /** Share of a prompt that is what the slot holds already. */
   readonly shared: number;
+  /** Tokens with which every prompt begins, which the slot keeps; none unless told. */
+  readonly system?: number;
+  /** Turns of a chat in the mean (geometric): each prompt begins with all that was said, which the slot keeps. One unless told. */
+  readonly turns?: number;
+  /** Share of each answer that the next prompt of the chat leaves out, as thoughts are, and that the slot gives up. */
+  readonly left_out?: number;
 }
 
 interface Slot {
   length: number;
   prompt: number;
   answer: number;
+  /** Tokens of the answer before, and whether the chat goes on. */
+  said: number;
+  goesOn: boolean;
   starts_ns: number;
 }
 
@@ -33,16 +49,20 @@ export function serverSteps(server: SlotServer, before_ns: number, window_ns: nu
 }
 
 function allSteps(server: SlotServer, window_ns: number, seed: number): StepRow[] {
+  const { system = 0, turns = 1, left_out = 0 } = server;
   const random = seededRandom(seed);
-  const draw = ({ median, sigma }: SlotServer["prompt"]): number => {
-    const z = normalQuantile(Math.min(1 - 1e-9, Math.max(1e-9, random())));
-    return Math.max(1, Math.min(MOST, Math.round(median * Math.exp(sigma * z))));
+  const draw = ({ median, sigma = 0, pareto }: Tokens): number => {
+    const p = Math.min(1 - 1e-9, Math.max(1e-9, random()));
+    const times = pareto === undefined ? Math.exp(sigma * normalQuantile(p)) : (2 * (1 - p)) ** (-1 / pareto);
+    return Math.max(1, Math.min(MOST, Math.round(median * times)));
   };
   const wait = (): number => -server.idle_ns * Math.log(1 - random());
   const slots: Slot[] = Array.from({ length: server.slots }, () => ({
     length: 0,
     prompt: 0,
     answer: 0,
+    said: 0,
+    goesOn: false,
     starts_ns: wait(),
   }));
   const blank = { pid: 7, engine: "engine", result: 0, n_tokens: null, n_sequences: null, position_first: null };
@@ -53,9 +73,14 @@ function allSteps(server: SlotServer, window_ns: number, seed: number): StepRow[
     for (const [id, slot] of slots.entries()) {
       if (slot.answer === 0) {
         if (slot.starts_ns > now) continue;
-        slot.prompt = draw(server.prompt);
+        const asked = draw(server.prompt);
+        const history = slot.length - Math.min(slot.length, Math.round(slot.said * left_out));
+        const begin = slot.goesOn && history + asked < MOST ? history : system;
+        slot.prompt = begin + asked;
         slot.answer = draw(server.answer);
-        const kept = Math.min(slot.length, Math.floor(slot.prompt * server.shared));
+        slot.said = slot.answer;
+        slot.goesOn = turns > 1 && random() < 1 - 1 / turns;
+        const kept = Math.min(slot.length, Math.max(begin, Math.floor(slot.prompt * server.shared)));
         const detail = JSON.stringify({ position_from: kept, position_to: -1 });
         steps.push({ ...blank, kind: "kv_trim", begin_ns: now, end_ns: now, sequence_id: id, detail });
         slot.length = kept;

@@ -5,68 +5,45 @@ import { isPrefill, type StepRow } from "../../../../src/label/timeline/step-row
 import { detailOf } from "../../../../src/schema/step-detail.ts";
 import { quantileOf, type Truth } from "../../../../src/simulate/true-quantiles.ts";
 import { input } from "../../../unit/analyse/sample-input.ts";
+import { needsAlike } from "../../analyse/slot-needs.ts";
 import { type SlotServer, serverSteps } from "../../analyse/slot-server.ts";
 import type { SourceRun, SourceWorld } from "./source-world.ts";
 
 const SECOND = 1e9;
-/** So many times a run gives what is true of requests. */
-const LONG = 60;
 const ROW_BYTES = 1024;
-
-interface Row {
-  readonly write_ns: number;
-  last_need_ns: number;
-}
 
 interface Replay {
   readonly written: number;
   readonly needed: number;
-  /** Of rows written that have left the cache: how long each was needed. */
-  readonly needs_ns: readonly number[];
   /** Of each need of a row: how old it was. */
   readonly ages_ns: readonly number[];
 }
 
 /** Replays the steps: a batch writes rows of its sequences, and needs all that they had before it. */
 function replay(steps: readonly StepRow[]): Replay {
-  const slots = new Map<number, Row[]>();
-  const needs_ns: number[] = [];
+  const slots = new Map<number, number[]>();
   const ages_ns: number[] = [];
   let written = 0;
   let needed = 0;
   for (const step of steps) {
     const detail = detailOf(step);
     if (step.kind === "kv_trim") {
-      const rows = slots.get(step.sequence_id ?? 0) ?? [];
-      for (const row of rows.splice(Number(detail.position_from))) needs_ns.push(row.last_need_ns - row.write_ns);
+      slots.get(step.sequence_id ?? 0)?.splice(Number(detail.position_from));
     }
     if (step.kind !== "decode") continue;
     for (const [slot, , tokens] of detail.kv_rows as [number, number, number][]) {
       const rows = slots.get(slot) ?? [];
       slots.set(slot, rows);
-      for (const row of rows) {
-        row.last_need_ns = step.begin_ns;
-        ages_ns.push(step.begin_ns - row.write_ns);
-      }
+      for (const write_ns of rows) ages_ns.push(step.begin_ns - write_ns);
       needed += rows.length;
       written += tokens;
-      for (let i = 0; i < tokens; i++) rows.push({ write_ns: step.begin_ns, last_need_ns: step.begin_ns });
+      for (let i = 0; i < tokens; i++) rows.push(step.begin_ns);
     }
   }
-  return { written, needed, needs_ns, ages_ns };
+  return { written, needed, ages_ns };
 }
 
 const exactly = (value: number): Truth => ({ lo: value, hi: value });
-
-function truthOf(server: SlotServer, window_ns: number): Map<string, Truth | null> {
-  const long = replay(serverSteps(server, 0, LONG * window_ns, 12_345));
-  return new Map([
-    ["retention_p50_ns", quantileOf(long.needs_ns, 0.5)],
-    ["retention_p90_ns", quantileOf(long.needs_ns, 0.9)],
-    ["retention_p99_ns", quantileOf(long.needs_ns, 0.99)],
-    ["reads_per_write", exactly(long.needed / long.written)],
-  ]);
-}
 
 function run(
   server: SlotServer,
@@ -140,6 +117,16 @@ const SERVERS: readonly (readonly [name: string, server: SlotServer, seconds: nu
     { slots: 2, prompt: tokens(80, 0.5), answer: tokens(60, 0.7), idle_ns: 1e9, shared: 0 },
     15,
   ],
+  [
+    "4 slots, long prompts",
+    { slots: 4, prompt: tokens(400, 0.6), answer: tokens(40, 0.8), idle_ns: 3e8, shared: 0 },
+    30,
+  ],
+  [
+    "4 slots, chats behind a long beginning",
+    { slots: 4, prompt: tokens(15, 0.8), answer: tokens(15, 0.8), idle_ns: 3e8, shared: 0, turns: 5, system: 300 },
+    30,
+  ],
 ];
 
 export const SLOT_SERVERS: readonly SourceWorld[] = SERVERS.map(([name, server, seconds]) => {
@@ -149,7 +136,7 @@ export const SLOT_SERVERS: readonly SourceWorld[] = SERVERS.map(([name, server, 
     name: `a server of ${name}`,
     sources: ["step"],
     run(seed) {
-      truth ??= truthOf(server, window_ns);
+      truth ??= needsAlike({ server, before_ns: 0, window_ns });
       const { rows, own } = run(server, window_ns, seed);
       return { rows, truth: new Map([...truth, ...own]) };
     },
