@@ -124,8 +124,8 @@ function figureOf(
 
 export interface EngineRequests {
   readonly figures: RequestFigure[];
-  /** How many of them the engine did not say to have ended, up to the end of the recording: what is told of these is what they had by then. */
-  readonly underWay: number;
+  /** The numbers of those that the engine did not say to have ended, up to the end of the recording: what is told of these is what they had by then. */
+  readonly underWay: ReadonlySet<number>;
 }
 
 /**
@@ -138,19 +138,16 @@ export function engineRequests(
   tensors: readonly Pick<KvTensor, "pid" | "row_bytes">[],
   originNs: bigint,
 ): EngineRequests {
-  const together = workingTogether(steps);
-  const all = together.flatMap((workers) => {
+  const all = workingTogether(steps).flatMap((workers) => {
+    const [first] = workers;
     const pids = new Set(workers.map(({ ofProcess }) => ofProcess[0]?.pid));
     const row_bytes = tensors.reduce((sum, tensor) => sum + (pids.has(tensor.pid) ? tensor.row_bytes : 0), 0);
-    return (workers[0]?.requests ?? []).map((one) => ({ one, row_bytes }));
+    const requests = first?.requests ?? [];
+    return requests.map((one) => ({ one, row_bytes, isOpen: first?.named.isOver(one.sequence) !== true }));
   });
-  const underWay = together.flatMap(([first]) =>
-    (first?.requests ?? []).filter(({ sequence }) => !first?.named.isOver(sequence)),
-  );
+  all.sort((a, b) => a.one.begin_ns - b.one.begin_ns);
   return {
-    figures: all
-      .sort((a, b) => a.one.begin_ns - b.one.begin_ns)
-      .map(({ one, row_bytes }, i) => figureOf(one, i + 1, row_bytes > 0 ? row_bytes : null, originNs)),
-    underWay: underWay.length,
+    figures: all.map(({ one, row_bytes }, i) => figureOf(one, i + 1, row_bytes > 0 ? row_bytes : null, originNs)),
+    underWay: new Set(all.flatMap(({ isOpen }, i) => (isOpen ? [i + 1] : []))),
   };
 }

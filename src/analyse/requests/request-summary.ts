@@ -18,21 +18,25 @@ export function notOurs(): RequestSummary {
 /** Of requests that the engine names, whose client is not ours: how many sequences beside them have no name, and how many of them had not ended. */
 export function namedSummary(
   figures: readonly RequestFigure[],
-  { unnamed = 0, underWay = 0 }: { readonly unnamed?: number; readonly underWay?: number } = {},
+  { unnamed = 0, underWay = new Set() }: { readonly unnamed?: number; readonly underWay?: ReadonlySet<number> } = {},
 ): RequestSummary {
+  const held = (isOpen: boolean) =>
+    figures.filter(({ request_id }) => underWay.has(request_id) === isOpen).map(({ kv_bytes }) => kv_bytes);
   return {
     ...notOurs(),
     requests: figures.length,
     prompt_tokens: sum(figures.map(({ prompt_tokens }) => prompt_tokens)),
     reused_tokens: sum(figures.map(({ reused_tokens }) => reused_tokens)),
     output_tokens: sum(figures.map(({ output_tokens }) => output_tokens)),
-    kv_bytes: shares(
-      figures.map(({ kv_bytes }) => kv_bytes),
+    // One that goes on holds more before it ends.
+    kv_bytes: openShares(
+      held(false),
+      held(true).flatMap((bytes) => (bytes === null ? [] : [Number(bytes)])),
       1,
     ),
     saved_bytes: sum(figures.map(({ saved_bytes }) => (saved_bytes === null ? null : Number(saved_bytes)))),
     ...(unnamed > 0 ? { unnamed } : {}),
-    ...(underWay > 0 ? { under_way: underWay } : {}),
+    ...(underWay.size > 0 ? { under_way: underWay.size } : {}),
     why: null,
   };
 }
@@ -52,8 +56,7 @@ function openShares(
   open: readonly number[],
   unit: number,
 ): RequestSummary["ttft_ms"] {
-  const seen = shares(values, unit);
-  if (seen === null || open.length === 0) return seen;
+  if (open.length === 0) return shares(values, unit);
   const numbers = values.flatMap((value) => (value === null ? [] : [Number(value) / unit]));
   const [soon, late] = [open.map((time) => time / unit), open.map(() => Number.MAX_VALUE)];
   const ends = (q: number) => [quantile([...numbers, ...soon], q), quantile([...numbers, ...late], q)];
@@ -112,15 +115,17 @@ export function summaryOf(all: readonly RequestFigure[], waited: readonly number
   const begun = figures.filter(({ ttft_ns, wait_ns }) => ttft_ns === null && wait_ns !== null).length;
   const unbegun = waited.slice(begun);
   const each = <K extends keyof RequestFigure>(name: K) => figures.map((figure) => figure[name]);
+  /** Null where no request tells it. */
+  const times = (name: "ttft_ns" | "wait_ns", open: readonly number[]) =>
+    each(name).every((time) => time === null) ? null : openShares(each(name), open, 1e6);
   return {
     requests: figures.length,
     answered: answered.length,
-    ttft_ms: openShares(each("ttft_ns"), waited, 1e6),
+    ttft_ms: times("ttft_ns", waited),
     // When a batch took one of these is not told: it may not have waited at all.
-    wait_ms: openShares(
-      each("wait_ns"),
+    wait_ms: times(
+      "wait_ns",
       unbegun.map(() => 0),
-      1e6,
     ),
     token_gap_ms: shares(each("token_gap_p50_ns"), 1e6),
     prompt_tokens: sum(answered.map(({ prompt_tokens }) => prompt_tokens)),

@@ -22,7 +22,7 @@ const TENSORS = [
 ];
 
 const engineRequests = (...asked: Parameters<typeof requestsOf>) => requestsOf(...asked).figures;
-const underWay = (steps: readonly StepRow[]) => requestsOf(steps, TENSORS, 0n).underWay;
+const underWay = (steps: readonly StepRow[]) => requestsOf(steps, TENSORS, 0n).underWay.size;
 
 describe("the requests that an engine names", () => {
   const steps = [
@@ -66,8 +66,10 @@ describe("the requests that an engine names", () => {
     // Put off, and over before its next sequence was worked on.
     const next = row(950, "request", { request: "a", prompt_tokens: 10, is_gone: true }, { sequence_id: 5 });
     expect(underWay([...steps, next])).toBe(1);
-    const told = namedSummary(engineRequests(steps, TENSORS, 0n), { underWay: 1 });
-    expect(told).toMatchObject({ requests: 2, under_way: 1 });
+    const told = namedSummary(engineRequests(steps, TENSORS, 0n), { underWay: new Set([2]) });
+    // The second has 13 rows by now.
+    const held = { p50: null, p50_at_least: 12 * 128, p99: null, p99_at_least: expect.closeTo(12.98 * 128, 6) };
+    expect(told).toMatchObject({ requests: 2, under_way: 1, kv_bytes: held });
     expect(namedSummary([])).not.toHaveProperty("under_way");
   });
 
