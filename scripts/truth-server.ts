@@ -137,7 +137,7 @@ try {
       `${seed}: ${lives.agree} of ${lives.all} rows, ${counted.steps} of ${log.batches.length} batches, ${counted.tokens} of ${tokens} tokens\n`,
     );
   }
-  // Of ever so many requests: all that there were.
+  // Of runs like each of them: the rows of all.
   const needs = runs.map(({ log }) => needsOf(log));
   const retention = new Map(
     [50, 90, 99].map((p): [string, Truth | null] => [
