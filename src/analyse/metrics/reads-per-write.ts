@@ -1,5 +1,6 @@
 /** Reads per write. */
 import { resample } from "../../statistics/bootstrap.ts";
+import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { intervalOf, quotient } from "../../statistics/stratified-ratio.ts";
@@ -79,7 +80,7 @@ function stepFigures({ kvRows, kvUntold, input }: Group): Figure[] {
   if (n === 0) return [];
   const needs = Float64Array.from(units, ([sum]) => sum);
   const bytes = Float64Array.from(units, ([, sum]) => sum);
-  const estimate = ratioInterval(needs, bytes, resample(new Uint8Array(n), input.seed, 1001));
+  const estimate = ratioInterval(needs, bytes, resample(new Uint8Array(n), input.seed, 1001), carryingUnits(bytes));
   const base = { source: "step", n, coverage: 1 };
   const { kvEarly = null } = input;
   // Rows of early batches may be needed by none.

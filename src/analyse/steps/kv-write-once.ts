@@ -1,6 +1,7 @@
 /** Which rows of the KV cache are written once, by the engine's steps: a count, whose interval is that of its sequences. */
 
 import { resample } from "../../statistics/bootstrap.ts";
+import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import type { Group } from "../input/group.ts";
@@ -73,7 +74,7 @@ export function kvWriteOnce({ kvRows, kvUntold, input }: Group, metric: string):
   const units = [...byFilling.values()];
   const once = Float64Array.from(units, (sum) => sum.once);
   const bytes = Float64Array.from(units, (sum) => sum.all);
-  const estimate = ratioInterval(once, bytes, resample(new Uint8Array(n), input.seed, STREAM));
+  const estimate = ratioInterval(once, bytes, resample(new Uint8Array(n), input.seed, STREAM), carryingUnits(bytes));
   return [
     {
       ...base,
