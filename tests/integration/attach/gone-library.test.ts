@@ -49,7 +49,10 @@ test.skipIf(!build.ok).each([
     expect(new Set(steps.map(({ engine }) => engine))).toEqual(new Set(["llama.cpp"]));
     expect(regions.filter(({ region_type }) => region_type === "weight").length).toBe(21);
     expect(regions.filter(({ region_type }) => region_type === "kv_cache").length).toBe(4);
-    expect(report.warnings).toEqual([]);
+    // The recording may end within a batch, and says so.
+    expect(
+      report.warnings.filter((warning) => !/^a batch of 1 token had not returned at the end:/.test(warning)),
+    ).toEqual([]);
   } finally {
     decoder.kill("SIGKILL");
   }
