@@ -8,6 +8,7 @@ import { rarityOver } from "../watched/arming-density.ts";
 import { type Exposure, exposureIn } from "../watched/exposure.ts";
 import { bytesError, type DesignWeights, designWeights, weightsOverTime } from "../watched/horvitz-thompson.ts";
 import { lostShare } from "../watched/lost-watches.ts";
+import { tellingWatches } from "../watched/named-words.ts";
 import { passGapNs } from "../watched/passes.ts";
 import { sharesOfTurns, stratumLives } from "../watched/stratum-life.ts";
 import { meanTrapNs } from "../watched/trap-delay.ts";
@@ -260,15 +261,16 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const gap = passGapNs(input.trap_cost_ns);
   const trap = meanTrapNs(input.trap_cost_ns);
   const blocks = blockResamples(input.seed);
-  const watches = split(input.watches);
-  const unwatched = spans.map((span) => unwatchedShare(input.watches, span, input.passed_over));
+  const telling = tellingWatches(input.watches);
+  const watches = split(telling);
+  const unwatched = spans.map((span) => unwatchedShare(telling, span, input.passed_over));
   const lost = lostShare(input);
   const rarity = {
-    readable: rarityOver(input.watches.filter(isReadable)),
-    storing: rarityOver(input.watches.filter(isUniform)),
-    every: rarityOver(input.watches),
+    readable: rarityOver(telling.filter(isReadable)),
+    storing: rarityOver(telling.filter(isUniform)),
+    every: rarityOver(telling),
   };
-  const turns = spans.map((span) => sharesOfTurns(input.watches, span, rarity.every));
+  const turns = spans.map((span) => sharesOfTurns(telling, span, rarity.every));
   const regions = regionSets(input.regions, keyOf);
   const sums = split(input.accessSums);
   const streams = split(input.streams);
@@ -285,7 +287,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
     const readable = mine.filter(isReadable);
     const storing = mine.filter(isUniform);
     const strata = new Set(mine.map(({ stratum }) => stratum));
-    const strays = input.watches.filter((watch) => strata.has(watch.stratum) && keyOf(watch) !== key);
+    const strays = telling.filter((watch) => strata.has(watch.stratum) && keyOf(watch) !== key);
     const kind = {
       region_type: unknown ? ("unknown" as const) : (key as RegionType),
       mapping_kind: unknown ? key.slice("unknown/".length) || null : null,

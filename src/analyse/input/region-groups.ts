@@ -2,6 +2,7 @@
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { rarityOver } from "../watched/arming-density.ts";
 import { lostShare } from "../watched/lost-watches.ts";
+import { tellingWatches } from "../watched/named-words.ts";
 import { passGapNs } from "../watched/passes.ts";
 import { meanTrapNs } from "../watched/trap-delay.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
@@ -61,10 +62,11 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
   const gap = passGapNs(input.trap_cost_ns);
   const trap = meanTrapNs(input.trap_cost_ns);
   const blocks = blockResamples(input.seed);
-  const uniform = input.watches.filter(isUniform);
+  const telling = tellingWatches(input.watches);
+  const uniform = telling.filter(isUniform);
   const rarity = { readable: rarityOver(uniform.filter(isReadable)), storing: rarityOver(uniform) };
   const { regions, seed } = input;
-  const unwatched = unwatchedShare(input.watches, span, input.passed_over);
+  const unwatched = unwatchedShare(telling, span, input.passed_over);
   const lost = lostShare(input);
   const draws = new Map<string, number>();
   for (const { stratum } of uniform) draws.set(stratum, (draws.get(stratum) ?? 0) + 1);

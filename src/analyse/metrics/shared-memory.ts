@@ -1,6 +1,7 @@
 /** What is told of the reads and writes of a byte together holds where all of them go through the mapping that is watched. */
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
+import { namedAlone } from "../watched/named-words.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 
 /** Above this share of the bytes of a class in memory that others may use, what needs all accesses is not told. */
@@ -19,13 +20,15 @@ export function unseenByOthers({ exposures, weights }: WatchSet): string | null 
   return `others may use the same bytes through another mapping: ${pct} % of the bytes lie in shared memory`;
 }
 
-/** The figures of a family of a group, without those that accesses of others would change. */
+/** The figures of a family of a group, without those that accesses of others would change, and those of words that were named. */
 export function figuresTold(family: MetricFamily, group: Group, rows: readonly MetricRow[]): Figure[] {
   const figures = family.figures(group, rows);
-  const why = family.needs_every_access === true ? unseenByOthers(group.every) : null;
+  const named = namedAlone(group.every.exposures);
+  const why = named ?? (family.needs_every_access === true ? unseenByOthers(group.every) : null);
   if (why === null) return figures;
   return figures.map((figure) => {
-    if (!BY_MAPPING.includes(figure.source)) return figure;
+    const isOfWatches = figure.source === "watch" || figure.rests_on?.includes("watch") === true;
+    if (!(named === null ? BY_MAPPING.includes(figure.source) : isOfWatches)) return figure;
     const { metric, source, n, grain_bytes } = figure;
     return { ...notIdentifiable(metric, source, n, why), ...(grain_bytes === undefined ? {} : { grain_bytes }) };
   });

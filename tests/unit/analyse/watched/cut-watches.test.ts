@@ -37,7 +37,7 @@ test("of the watches of a recording that was cut off, busy words are no more tha
 });
 
 test("all watches of a word that was named are kept", () => {
-  const named = watch([], { inclusion_probability: 1, begin_ns: 90 * MS, dwell_limit_ns: LONG, end_ns: 95 * MS });
+  const named = watch([], { stratum: "named/1", begin_ns: 90 * MS, dwell_limit_ns: LONG, end_ns: 95 * MS });
   expect(overWhenCut([watch([]), named])).toEqual([watch([]), named]);
 });
 
