@@ -5,6 +5,7 @@ import { type Lives, lifeQuantiles } from "../../statistics/weighted-lives.ts";
 import { FEWEST, MOST_CENSORED, UNDECIDED } from "../figures/figure-row.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group } from "../input/group.ts";
+import { isUnwritable } from "../input/write-rights.ts";
 import { keptLives } from "./kept-lives.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
@@ -124,29 +125,39 @@ function judge(once: (least: number) => { holds: boolean | undefined; words: str
   return { label: LOWEST, why: null };
 }
 
-/** Of what is only read: nothing but how long it is kept is to be judged. */
-function figureByLife(group: Group): Figure {
+const share = (x: number): string => x.toPrecision(3);
+
+/**
+ * Of what is only read: how long it is kept is to be judged, and whether so much of it is never written. Watches that saw no write do not say that: of what
+ * each word is written every 2 s, 30 short ones see none in one run of four. The map does, or the interval that it and the watches give.
+ */
+function figureByLife(group: Group, rows: readonly MetricRow[]): Figure {
   const { exposures } = group.every;
+  const isNever = isUnwritable(group);
+  const once = rowFor(rows, "write_once_ratio");
+  const room = openEnd("write_once_ratio", once, share);
+  const words = `no write seen at ${exposures.length} addresses, where the process may write: ${room}`;
   const lives = keptLives(group);
   const looked = seconds(group.span.window_ns);
   const isRead = exposures.some(({ passes }) => passes.reads.some((n) => n > 0));
   const { label, why } = isRead
-    ? judge(() => ({ holds: true, words: "" }), keptByLife(lives))
+    ? judge((least) => ({ holds: isNever || reaches(endsOf(once), least), words }), keptByLife(lives))
     : { label: UNDECIDED, why: `neither read nor written at ${exposures.length} addresses` };
+  const never = `never written in what was seen${isNever ? "" : ` (${room})`}`;
   const reasons: Record<string, string> = {
     [UNDECIDED]: why ?? "",
-    [KEPT]: `never written in what was seen, and nothing ended it in the ${looked} that we looked: ${why}`,
+    [KEPT]: `${never}, and nothing ended it in the ${looked} that we looked: ${why}`,
   };
   return {
     metric: METRIC,
     source: "region_map",
-    // That nothing is written is what the watches say.
-    rests_on: ["watch"],
+    // That nothing is written is what the watches say, too.
+    rests_on: ["watch", ...(isNever || once === undefined ? [] : [once.source])],
     estimate: interval(null, null, null),
     n: Math.min(exposures.length, lives.count),
     method: `thresholds on lifetime: high_mrm p99 >= 10 s, medium_mrm p50 >= 1 s; looked for ${looked}`,
     label,
-    why: reasons[label] ?? "never written in what was seen: judged by lifetime",
+    why: reasons[label] ?? `${never}: judged by lifetime`,
   };
 }
 
@@ -156,7 +167,7 @@ function figureByNeed(group: Group, rows: readonly MetricRow[]): Figure {
   const { label, why } = judge(
     (least) => ({
       holds: reaches(endsOf(once), least),
-      words: openEnd("write_once_ratio", once, (x) => x.toPrecision(3)),
+      words: openEnd("write_once_ratio", once, share),
     }),
     LABELS.map((rule, i) => keptByNeed(group, rule, used[i])),
   );
@@ -192,7 +203,8 @@ export const suitability: MetricFamily = {
     "Each condition holds where the whole interval is at or above its threshold, fails where the whole interval is below, and is open otherwise; bounds count as intervals without one end.",
     "A label is given only where no open condition could change it.",
     "Kept as long as we looked is data of which more than half was not seen to end, and which was needed for as long as data can be that is written evenly until then: that share of the look that the quantile names, less a tenth.",
-    "A class of which at least 30 addresses were watched, some were read and none was written, and in which no page fault was a write, is judged by the lifetime of its regions in place of both: mapped weights are written once, before we looked.",
+    "A class of which at least 30 addresses were watched, some were read and none was written, and in which no page fault was a write, is judged by the lifetime of its regions in place of retention: mapped weights are written once, before we looked.",
+    "That so much of it is written once is what its mapping says, which lets nobody write, or the interval of `write_once_ratio`: that no watch saw a write does not say it.",
     "What is there at the end of the last step, or of the run, or goes in the last hundredth of that time, ended with the work, not because it was no longer needed.",
     "What is neither read nor written has no retention to judge.",
   ],
@@ -206,5 +218,5 @@ export const suitability: MetricFamily = {
   suppressed: "An interval that holds a threshold, or a figure that is not there: `insufficient`, with which.",
   needs_every_access: true,
   spans: "whole",
-  figures: (group, rows) => [onlyRead(group) ? figureByLife(group) : figureByNeed(group, rows)],
+  figures: (group, rows) => [onlyRead(group) ? figureByLife(group, rows) : figureByNeed(group, rows)],
 };

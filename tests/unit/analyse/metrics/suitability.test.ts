@@ -7,6 +7,7 @@ import { spansOf } from "../../../../src/analyse/input/span.ts";
 import type { Figure } from "../../../../src/analyse/metrics/metric.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { suitability } from "../../../../src/analyse/metrics/suitability.ts";
+import { seededDraws } from "../../../../src/statistics/prng.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 
 const S = 1e9;
@@ -137,7 +138,13 @@ describe("weights that are only read", () => {
   const readers = Array.from({ length: 40 }, (_, i) =>
     watch([[(2 + i) * MS, "load"]], { region_type: "weight", mapping_kind: "file" }),
   );
-  const lived = (death_s: number, looked_s: number, watches = readers, write_faults = 0): MetricRow | undefined =>
+  const lived = (
+    death_s: number,
+    looked_s: number,
+    watches = readers,
+    write_faults = 0,
+    is_unwritable = true,
+  ): MetricRow | undefined =>
     computeMetrics(
       input({
         window_ns: looked_s * S,
@@ -147,6 +154,7 @@ describe("weights that are only read", () => {
           region({
             region_type: "weight",
             mapping_kind: "file",
+            is_unwritable,
             death_ns: death_s * S,
             death_censored: death_s >= looked_s,
           }),
@@ -179,6 +187,52 @@ describe("weights that are only read", () => {
   test("are not judged by how long they live where the kernel gave them a page to write", () => {
     expect(lived(30, 40, readers, 1)).toMatchObject({ label: "insufficient" });
     expect(lived(30, 30, readers, 1)?.why).not.toContain("never written");
+  });
+
+  test("are not known to be written by nobody where the process may write, by watches that saw no write", () => {
+    const row = lived(30, 30, readers, 0, false);
+    expect(row).toMatchObject({ label: "insufficient", status: "insufficient" });
+    expect(row?.why).toStartWith("high_mrm is open: no write seen at 40 addresses, where the process may write");
+    expect(lived(30, 40, readers, 0, false)?.label).toBe("insufficient");
+    // However seldom they are written, they live too shortly.
+    expect(lived(0.5, 40, readers, 0, false)).toMatchObject({ label: "low_mrm", status: "ok" });
+  });
+
+  test("name the share that may be written where most of their bytes lie where nobody may write", () => {
+    const of = (sealed_bytes: number): MetricRow | undefined => {
+      const place = { region_type: "weight", mapping_kind: "file", death_ns: 30 * S, death_censored: true } as const;
+      const sealed = region({ ...place, size_bytes: sealed_bytes, is_read_only: true });
+      const buffer = region({ ...place, addr: 1n << 20n, size_bytes: 8000 - sealed_bytes });
+      const rows = computeMetrics(input({ window_ns: 30 * S, watches: readers, regions: [sealed, buffer] }));
+      return rows.find(({ metric }) => metric === "suitability");
+    };
+    expect(of(7200)).toMatchObject({ label: "kept_throughout", status: "ok" });
+    expect(of(7200)?.why).toStartWith(
+      "never written in what was seen (write_once_ratio is between 0.900 and 1.00), and nothing ended it",
+    );
+    expect(of(3200)).toMatchObject({ label: "insufficient", status: "insufficient" });
+  });
+
+  test("have no label of what is never written where each word is written every 2 s", () => {
+    const random = seededDraws(1);
+    const labels = Array.from({ length: 40 }, () => {
+      const watches = Array.from({ length: 30 }, (_, i) => {
+        const begin_ns = i * S;
+        const end_ns = begin_ns + 80 * MS;
+        const write_ns = begin_ns + 2 * S * random();
+        const hits = [
+          [begin_ns + 20 * MS, "load"] as const,
+          ...(write_ns < end_ns ? [[write_ns, "store"] as const] : []),
+        ];
+        const times = { watch_id: i + 1, begin_ns, end_ns, dwell_limit_ns: 80 * MS };
+        return watch(
+          hits.toSorted(([a], [b]) => a - b),
+          { ...times, region_type: "weight", mapping_kind: "anon" },
+        );
+      });
+      return lived(30, 30, watches, 0, false)?.label;
+    });
+    expect(new Set(labels)).toEqual(new Set(["insufficient"]));
   });
 
   test("need no memory that keeps them where nobody reads them either", () => {
