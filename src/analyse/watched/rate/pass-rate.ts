@@ -281,7 +281,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     counted < FEW_HITS ? { room: 0, undrawn: 0 } : busierBytes(set, axis, { held, counted: windows.counted, scale });
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + busier.room) };
   // How many tokens an exposure saw is not known, but how many its window held.
-  const undrawn = undrawnPasses(set, { ...windows, seen: axis === "tokens" ? null : anywhere });
+  const undrawn = undrawnPasses(set, { ...windows, seen: anywhere, isByTokens: axis === "tokens" });
   rate = { ...rate, hi: rate.hi === null ? null : rate.hi + undrawn * replicated.value };
   // The few passes that the windows may have missed are in the interval. A stretch unwatched, time after births that few windows hold, and
   // steps that no window holds, may have had none or twice as many, and of what is too young to be drawn none is in the sum.

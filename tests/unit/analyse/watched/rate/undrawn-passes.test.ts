@@ -92,6 +92,51 @@ describe("strata of which no watch saw a pass", () => {
   });
 });
 
+const OTHER_MS = 3;
+const BURST = { writes: 24, gap_ms: 0.2 };
+
+/** Each word of the class is written once in 40 ms; those of a second stratum all at once, so that last traps end watches far behind their begins. */
+function withBursts(): Group {
+  const seldom = Array.from({ length: PER_STRATUM }, (_, i) => {
+    const begin = 9.5 * i * MS;
+    return watch([[begin + (1 + (i % 35)) * MS, "store"]], {
+      watch_id: i,
+      begin_ns: begin,
+      end_ns: begin + DWELL_MS * MS,
+      dwell_limit_ns: DWELL_MS * MS,
+    });
+  });
+  const bursts = Array.from({ length: PER_STRATUM }, (_, i) => {
+    const begin = (9.5 * i + OTHER_MS) * MS;
+    const isCut = i % 20 === 10;
+    const hits = Array.from(isCut ? { length: 8 } : [], (_, k) => begin + (20 + i / 10 + BURST.gap_ms * k) * MS);
+    return watch(
+      hits.map((time) => [time, "store"] as const),
+      {
+        watch_id: PER_STRATUM + i,
+        stratum: "bursts",
+        begin_ns: begin,
+        end_ns: hits.at(-1) ?? begin + DWELL_MS * MS,
+        ended_by: isCut ? "trap_limit" : "dwell",
+        dwell_limit_ns: DWELL_MS * MS,
+      },
+    );
+  });
+  const [group] = groupsOf(input({ watches: [...seldom, ...bursts], regions: [region()] }));
+  if (group === undefined) throw new Error("no group");
+  return group;
+}
+
+describe("a stratum whose watches end in bursts behind their windows", () => {
+  test("may have as many passes in a window as such a burst would have there", () => {
+    // 5 of 100 watches of 40 ms meet the burst of a word: of each second it has as many as fit between them.
+    const bursts = 5 / PER_STRATUM / ((DWELL_MS + BURST.writes * BURST.gap_ms) / 1000);
+    const truth = 8000 * (1000 / DWELL_MS) + 8000 * bursts * BURST.writes;
+    const written = rowsOf(withBursts()).get("write_bytes_per_s");
+    expect(written?.hi ?? Number.POSITIVE_INFINITY).toBeGreaterThan(truth);
+  });
+});
+
 describe("accesses per pass, where strata show no pass", () => {
   const hits = (times: number) => figuresOf(withIdle(times), [hitsPerPass])[0];
 
