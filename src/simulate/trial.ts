@@ -50,7 +50,8 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
   using source = watchOver(machine, {
     regions: regionsNow,
     knownUntilNs: (time) => time - BigInt(Math.round(lag)),
-    tokenPeriodNs: () => world.token_period_ns,
+    tokenPeriodNs: () =>
+      typeof world.token_period_ns === "function" ? world.token_period_ns(now) : world.token_period_ns,
     rowsAhead: () => (hasRows ? rowsAheadIn(world, regions, now - lag) : []),
     budgetPct: policy.budget_pct,
     byTurns: policy.by_turns ?? false,

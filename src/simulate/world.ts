@@ -57,8 +57,8 @@ export const USUAL_POLICY: Policy = { budget_pct: 1, trap_ns: 16_000, retarget_n
 /** One run of a world. */
 export interface World {
   readonly run_ns: number;
-  /** What the policy believes a token takes; null without a token axis. */
-  readonly token_period_ns: number | null;
+  /** What the policy believes a token takes, by the moment where that changes; null without a token axis. */
+  readonly token_period_ns: number | null | ((now_ns: number) => number);
   readonly steps: readonly StepSample[];
   readonly strata: readonly WorldStratum[];
   /** True where the engine that tells the steps names its tensors too, which is all of the memory but `unknown` and `runtime`. */

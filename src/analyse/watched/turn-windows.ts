@@ -5,6 +5,7 @@ import type { WatchSet } from "../input/group.ts";
 import { coveredNs } from "../input/span.ts";
 import { MOST_UNSEEN, passesBetween, SHORTER, unseenPasses } from "./count-window.ts";
 import { MOST_TIMES } from "./moments-after-birth.ts";
+import { paceWeights } from "./step-paces.ts";
 
 /** A step that has less than this share of the chance of one that no prompt, and no end of a watch, is near is left out. */
 const LEAST_CHANCE = 0.2;
@@ -26,7 +27,7 @@ const MOST_FEWER = 0.5;
 export interface TurnWindows {
   /** Numbers of the steps in the window of an exposure: from the first up to the second. */
   readonly turns: (exposure: number) => readonly [first: number, end: number];
-  /** What a step of the window of an exposure counts for: the inverse of its chance, 0 where it has next to none. */
+  /** What a step of the window of an exposure counts for: the inverse of its chance, 0 where it has next to none, as windows hold the pace of its steps. */
   readonly weight: (exposure: number, step: number) => number;
   /** Steps in the window of an exposure by their sizes, each as often as it counts. */
   readonly held: (exposure: number) => number;
@@ -234,7 +235,7 @@ function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): Tur
   const left_out = sizes.reduce((total, size, k) => total + (usualWeight[k] === 0 ? size : 0), 0) / sum + cut;
   if (!(left_out <= MOST_LEFT_OUT && cut <= MOST_CUT_STEPS)) return null;
   const longest = Math.max(...cells.map(({ most }) => most));
-  const weight = (i: number, k: number): number => {
+  const byChance = (i: number, k: number): number => {
     const birth = set.exposures[i]?.watch.region_birth_ns ?? 0;
     const times = usualWeight[k] ?? 0;
     const isOld = birth + set.gap_ns <= (begin_ns[k - longest] ?? Number.NEGATIVE_INFINITY);
@@ -247,6 +248,8 @@ function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): Tur
     return [first, Math.min(end, first + (cellBy.get(i)?.most ?? 0))];
   };
   if (!members.some((i) => turns(i)[1] > turns(i)[0])) return null;
+  const byPace = paceWeights(set, members, { sizes, turns, weight: byChance });
+  const weight = (i: number, k: number): number => byChance(i, k) * byPace(k);
   const share = (i: number, time: number): number => cellBy.get(i)?.share(i, time) ?? 1;
   const held = (i: number): number => {
     const [first, end] = turns(i);
