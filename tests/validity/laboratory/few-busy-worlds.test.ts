@@ -4,13 +4,18 @@ import { coverageOf } from "../../../src/simulate/coverage.ts";
 import { FEW_BUSY_WORLDS } from "./few-busy-worlds.ts";
 
 setDefaultTimeout(180_000);
+const SEEDS = 240;
+/** Of fewer values a share tells nothing. */
+const FEW = 10;
 
 test("what is told of a few busy words by fewer than 80 watches is true: a value where some were drawn, and else bounds or nothing", () => {
   const kind = FEW_BUSY_WORLDS.find(({ name }) => name.includes("a run of 3 s"));
   if (kind === undefined) throw new Error("there is no such world");
-  const rows = coverageOf(kind, { seeds: 40, first: 400001 }).filter(({ metric }) => metric !== "working_set_bytes");
+  const rows = coverageOf(kind, { seeds: SEEDS, first: 400001 }).filter(({ metric }) => metric !== "working_set_bytes");
   const sums = rows.filter(({ metric }) => metric.endsWith("_bytes_per_s"));
-  expect(sums.map(({ ok, bound }) => ok + bound)).toEqual([40, 40]);
-  for (const { metric, ok, held, bound, right } of rows)
-    expect({ metric, ok, bound }).toEqual({ metric, ok: held, bound: right });
+  expect(sums.map(({ ok, bound }) => ok + bound)).toEqual([SEEDS, SEEDS]);
+  // One run in ten has a value: of fewer runs one interval that misses, as one in twenty may, is a share of its own.
+  const poor = rows.filter(({ ok, held, bound, right }) => (ok >= FEW && held < 0.9 * ok) || right < 0.97 * bound);
+  expect(poor).toEqual([]);
+  expect(sums.some(({ ok }) => ok >= FEW)).toBe(true);
 });
