@@ -189,6 +189,7 @@ export const sampledRates: MetricFamily = {
   estimator: [
     "Sum of sampling periods per second; the mean interval is time x lines / accesses, where the lines are those that are there in the mean of that time.",
     "Its ends are a sample's period away at least, however alike the blocks of time are, and the upper one takes each sample that was lost for one of the class.",
+    "With fewer than 30 samples nothing is told, so that those with hardly more may have them by luck: the lower end is that of a count of which 30 and more are told alone (a truncated Poisson distribution, Cohen, Biometrika 41, 1954), and next to nothing of 30.",
     "Where samples of PEBS may stand for neighbours of the accesses that they count, which is so below its highest precise level, all classes together bound the rates of each: docs/decisions/029-shadows-of-samples.md.",
     "Rows of a trace that are neither told as loads nor as stores may be either: intervals have room for them, and above 1 % of the rows there are bounds only. So it is of what is told by loads and stores; ages and retention are not told then.",
   ],

@@ -123,14 +123,28 @@ describe("sampled sources", () => {
 
   test("have ends a period away though each block of time has as many as any other", () => {
     const alike = (count: number) => new Float64Array(40).fill(count);
-    const even = { ...sums("ibs"), loads: alike(1000), stores: alike(500), load_rows: 40, store_rows: 40 };
+    const even = { ...sums("ibs"), loads: alike(1000), stores: alike(500), load_rows: 400, store_rows: 400 };
     const found = computeMetrics(input({ accessSums: [even], regions: [region()] }));
     const loads = one(found, "loads_per_s", "all", "ibs");
     expect(loads.value ?? 0).toBeCloseTo(40_000, 6);
-    expect([loads.lo ?? 0, loads.hi ?? 0].map(Math.round)).toEqual([39_000, 41_000]);
+    expect([loads.lo ?? 0, loads.hi ?? 0].map(Math.round)).toEqual([39_900, 40_100]);
     const mix = one(found, "loads_per_store", "all", "ibs");
-    expect(mix.lo ?? 0).toBeCloseTo((2 * 39) / 41, 9);
-    expect(mix.hi ?? 0).toBeCloseTo((2 * 41) / 39, 9);
+    expect(mix.lo ?? 0).toBeCloseTo((2 * 399) / 401, 9);
+    expect(mix.hi ?? 0).toBeCloseTo((2 * 401) / 399, 9);
+  });
+
+  test("allow for being told by luck where hardly as many samples were taken as that takes", () => {
+    const ends = (rows: number) => {
+      const sum = { ...sums("ibs"), load_rows: rows, store_rows: 4000 };
+      const found = computeMetrics(input({ accessSums: [sum], regions: [region()] }));
+      return [one(found, "loads_per_s", "all", "ibs"), one(found, "loads_per_store", "all", "ibs")];
+    };
+    const [usual, few, fewest] = [4000, 40, 30].map(ends);
+    for (const k of [0, 1]) {
+      expect((few?.[k]?.lo ?? 0) / (usual?.[k]?.lo ?? 0)).toBeWithin(0.7, 0.95);
+      expect((fewest?.[k]?.lo ?? 0) / (usual?.[k]?.lo ?? 0)).toBeWithin(0.01, 0.1);
+      expect([fewest?.[k]?.status, fewest?.[k]?.value]).toEqual(["ok", usual?.[k]?.value ?? 0]);
+    }
   });
 
   test("allow for samples that were lost, of which all may have been of one class", () => {
