@@ -46,19 +46,50 @@ const SEQUENCE_END = 2 ** 31 - 1;
 /** Before the shape of a cache is known: any cell may be one of it. */
 const ANY_CELL: CacheShape = { cells: 2 ** 32, streams: 1 };
 
+/**
+ * Steps that are held back where the first that is seen may be the one before its batch: in that time the order of calls nearly always
+ * shows it.
+ */
+const UNSURE = 128;
+
 interface OpenGraph {
+  /** Without what is told of its batch. */
   readonly row: EngineRow<"step">;
-  readonly runs: readonly PlacedRun[] | null;
+  readonly n_tokens: number;
+  readonly written: WrittenCells;
+  /** What was handed over of it; null where that was not seen. */
+  batch: DecodedBatch | null;
+}
+
+interface EndedGraph {
+  readonly graph: OpenGraph;
+  readonly end_ns: bigint;
+  readonly result: bigint;
 }
 
 const isPlaced = (runs: DecodedBatch["runs"]): runs is readonly PlacedRun[] =>
   runs?.every(({ position }) => position !== null) ?? false;
+
+const placedRuns = (batch: DecodedBatch | null): readonly PlacedRun[] | null => {
+  const runs = batch?.runs ?? null;
+  return isPlaced(runs) ? runs : null;
+};
 
 /** No batch yet. */
 export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): GraphSteps {
   const open = new Map<number, OpenGraph>();
   /** Batches that were handed over and whose graphs have not begun. */
   const handed: DecodedBatch[] = [];
+  /**
+   * True where each graph has its own batch. Where Go hands a batch over just before the graph of the batch before begins, of which it told
+   * before the probes came, that graph takes it, and so do all that follow.
+   */
+  let isSure = false;
+  /** Steps until that is known, the first of all in front. */
+  let early: EndedGraph[] = [];
+  /** The last that a graph got, and the graph that got none behind it: the batch was its own, or that of it was lost. */
+  let given: DecodedBatch | null = null;
+  let lacking: OpenGraph | null = null;
   let isTold = false;
   let hasStepped = false;
   /** Another engine calls the graphs. */
@@ -77,10 +108,57 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
     while (handed.length > AHEAD) handed.shift();
     const index = handed.findIndex(({ n_tokens }) => n_tokens === tokens);
     if (index < 0) return null;
+    const before = handed[index - 1] ?? given;
+    // Were it the next one's, the graph would be of the batch before it, which has another number of tokens.
+    if (!isSure && before !== null && before.n_tokens !== tokens) settle(false);
     return handed.splice(0, index + 1)[index] ?? null;
   }
 
+  function rowOfGraph({ row, n_tokens, written, batch }: OpenGraph): EngineRow<"step"> {
+    const placed = placedRuns(batch);
+    const { columns, detail } = batchFacts(n_tokens, placed);
+    const cells = placed && cellsOfRuns(placed, written.ranges, cacheAt(written.addr) ?? ANY_CELL);
+    const facts = { ...detail, ...(cells ? { kv_row_cells: cells } : {}) };
+    const text = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
+    return { ...row, n_tokens, ...columns, detail: text };
+  }
+
+  function pushEnded({ graph, end_ns, result }: EndedGraph): void {
+    const row = { ...rowOfGraph(graph), end_ns, result };
+    if (!isTold && !hasStepped && held.push(row) < HELD) return;
+    if (held.length > 0) release();
+    else push(row);
+    hasStepped = true;
+    if (result === 0n) heads.advance(CACHE, placedRuns(graph.batch), row.timestamp_ns);
+  }
+
+  /** Tells the steps that were held back. @param isLate where each has the batch of the next one: the first of them was under way */
+  function settle(isLate: boolean): void {
+    const steps = early;
+    early = [];
+    isSure = true;
+    if (isLate) {
+      const all = [
+        ...steps.map(({ graph }) => graph),
+        ...(lacking === null || steps.some(({ graph }) => graph === lacking) ? [] : [lacking]),
+      ];
+      const batches = all.map(({ batch }) => batch);
+      for (const [i, graph] of all.entries()) graph.batch = batches[i - 1] ?? null;
+    }
+    lacking = null;
+    for (const step of isLate ? steps.slice(1) : steps) pushEnded(step);
+  }
+
+  /** True where a batch goes on two tokens behind another one in a sequence of both: that between them was lost. */
+  function skips(before: DecodedBatch, next: DecodedBatch): boolean {
+    return (next.runs ?? []).some(({ sequences: [sequence], position }) => {
+      const last = before.runs?.findLast(({ sequences }) => sequences.includes(sequence ?? -1));
+      return last?.position != null && position !== null && position > last.position + last.tokens;
+    });
+  }
+
   function handOver(batch: DecodedBatch): Outcome {
+    if (lacking !== null && given !== null) settle(!skips(given, batch));
     isTold = true;
     if (!hasStepped) held = [];
     handed.push(batch);
@@ -89,6 +167,10 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
   }
 
   function change(record: RawRecord): Outcome {
+    // Where the last graph of an answer got none all have that of the next one; else what came before is told before the change.
+    if (lacking !== null) settle(true);
+    for (const step of early.splice(0)) pushEnded(step);
+    if (record.probe === PROBE.go_cache) isSure = true;
     const [, first, second, third, fourth] = record.args;
     const tell = (kind: "kv_trim" | "kv_copy" | "kv_shift", sequence_id: number, facts: object): void =>
       push({ ...rowOf(record, kind), sequence_id, detail: JSON.stringify(facts) });
@@ -131,39 +213,35 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
       last = "";
       if (written === null || isLeft) return;
       const n_tokens = tokens ?? written.tokens;
-      const runs = batchOf(n_tokens)?.runs ?? null;
-      const placed = isPlaced(runs) ? runs : null;
-      const { columns, detail } = batchFacts(n_tokens, placed);
-      const cells = placed && cellsOfRuns(placed, written.ranges, cacheAt(written.addr) ?? ANY_CELL);
-      const facts = { ...detail, ...(cells ? { kv_row_cells: cells } : {}) };
-      const text = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
+      const batch = batchOf(n_tokens);
+      const graph: OpenGraph = { row: rowOf(record, "decode"), n_tokens, written, batch };
+      if (!isSure && batch === null && given?.n_tokens === n_tokens) lacking ??= graph;
+      given = batch ?? given;
       if (open.size >= OPEN_LIMIT) open.clear();
-      open.set(record.tid, { row: { ...rowOf(record, "decode"), n_tokens, ...columns, detail: text }, runs: placed });
+      open.set(record.tid, graph);
     },
     end(record) {
       const graph = open.get(record.tid);
       if (graph === undefined) return "kept";
       open.delete(record.tid);
       // Go told of it before the probes were there, as it has of the next meanwhile.
-      if (!hasStepped && isTold && graph.runs === null) return "under_way";
-      const result = BigInt.asIntN(32, record.args[0]);
-      const row = { ...graph.row, end_ns: record.timestamp_ns, result };
-      if (!isTold && !hasStepped && held.push(row) < HELD) return "kept";
-      if (held.length > 0) release();
-      else push(row);
-      hasStepped = true;
-      if (result === 0n) heads.advance(CACHE, graph.runs, graph.row.timestamp_ns);
+      if (!hasStepped && early.length === 0 && isTold && placedRuns(graph.batch) === null) return "under_way";
+      const ended = { graph, end_ns: record.timestamp_ns, result: BigInt.asIntN(32, record.args[0]) };
+      if (isSure || !isTold) pushEnded(ended);
+      else if (early.push(ended) === UNSURE) settle(lacking !== null);
       return "kept";
     },
-    hasStepped: () => hasStepped && !isLeft,
+    hasStepped: () => (hasStepped || early.length > 0) && !isLeft,
     leave() {
       isLeft = true;
       held = [];
+      early = [];
       open.clear();
     },
     flush() {
+      settle(lacking !== null);
       release();
-      for (const { row } of open.values()) push(row);
+      for (const graph of open.values()) push(rowOfGraph(graph));
       open.clear();
     },
   };

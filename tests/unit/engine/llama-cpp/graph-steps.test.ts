@@ -8,8 +8,8 @@ const CACHE = 0x7f00_0000_1000n;
 /** What Go passes as the end of a sequence. */
 const END = 2n ** 31n - 1n;
 
-/** A process of Ollama's own engine. */
-function runner() {
+/** A process of Ollama's own engine, which loads its model before our eyes, unless it is attached to late. */
+function runner({ isLate = false } = {}) {
   const log = stepLog({
     ...{ pid: 7, layout: GGML_LAYOUT, weights: { bytes: 0, tensors: 0 } },
     ...{ isSettled: () => false, cacheAt: () => null },
@@ -17,6 +17,11 @@ function runner() {
   let time = 0n;
   const take = (probe: number, args: readonly bigint[], payload?: Uint8Array, isReturn = false) =>
     log.take(rawRecord({ probe, args, isReturn, time: ++time, ...(payload === undefined ? {} : { payload }) }));
+  if (!isLate) {
+    take(PROBE.go_cache, [1n, 2n, 3n, 0n, 1n]);
+    log.takeRows();
+    time = 0n;
+  }
   return {
     log,
     take,
@@ -151,6 +156,81 @@ describe("the steps of an engine that hands graphs to ggml itself", () => {
       [5, null],
       [1, 6],
     ]);
+  });
+
+  /** Decodes one token at each of some positions, of which each batch is handed over before the graph of the one before begins. */
+  const ahead = ({ forward, begin, end }: ReturnType<typeof runner>, from: number, until: number) => {
+    for (let position = from; position < until; position++) {
+      forward(token(0, position + 1));
+      begin(1, position);
+      end();
+    }
+  };
+  const told = ({ rows }: ReturnType<typeof runner>) =>
+    rows().map(({ position_first, detail }) => [position_first, JSON.parse(detail ?? "{}").kv_row_cells?.[0]?.[0]]);
+
+  test("have their own batches where the first that was seen came before the graph of the one before it", () => {
+    const late = runner({ isLate: true });
+    ahead(late, 5, 8);
+    expect(told(late)).toEqual([]);
+    // This graph begins before the next batch is handed over: the one that it would get is taken.
+    late.begin(1, 8);
+    late.forward(token(0, 9));
+    late.end();
+    late.begin(1, 9);
+    late.end();
+    expect(told(late)).toEqual([6, 7, 8, 9].map((position) => [position, position]));
+  });
+
+  test("have them also where nothing but the end of the answer shows it", () => {
+    const late = runner({ isLate: true });
+    ahead(late, 5, 8);
+    late.begin(1, 8);
+    late.end();
+    late.remove(0n, 1n, END);
+    expect(told(late).slice(0, 3)).toEqual([6, 7, 8].map((position) => [position, position]));
+  });
+
+  test("keep them where the batch of one was lost", () => {
+    const late = runner({ isLate: true });
+    late.forward(token(0, 5));
+    late.begin(1, 5);
+    late.end();
+    late.begin(1, 6);
+    late.forward(token(0, 7));
+    late.end();
+    late.begin(1, 7);
+    late.end();
+    expect(told(late)).toEqual([
+      [5, 5],
+      [null, undefined],
+      [7, 7],
+    ]);
+  });
+
+  test("are told as they came where a batch of another number of tokens shows that each has its own, and after a while", () => {
+    const late = runner({ isLate: true });
+    for (const position of [5, 6]) {
+      late.forward(token(0, position));
+      late.begin(1, position);
+      late.end();
+    }
+    expect(told(late)).toEqual([]);
+    late.forward({ tokens: 4, runs: [[1, 0, 4]] });
+    late.begin(4, 20);
+    late.end();
+    expect(told(late)).toEqual([
+      [5, 5],
+      [6, 6],
+      [0, 20],
+    ]);
+    const other = runner({ isLate: true });
+    for (let position = 0; position < 130; position++) {
+      other.forward(token(0, position));
+      other.begin(1, position);
+      other.end();
+    }
+    expect(told(other).length).toBe(130);
   });
 
   test("are not believed where the batch is none", () => {

@@ -7,7 +7,7 @@ import { batchBytes, graphBytes, rawRecord } from "../../../fixtures/ggml-struct
 const CACHE = 0x7f00_0000_1000n;
 const BUILD: EngineBuild = { soname: null, buildId: null, isStripped: true };
 
-/** A stripped runner of Ollama. */
+/** A stripped runner of Ollama, which makes its cache before our eyes. */
 function runner() {
   const state = processState(7, [BUILD]);
   let time = 0n;
@@ -15,6 +15,8 @@ function runner() {
     state.take(rawRecord({ probe, args: [0n, 1n], isReturn, time: ++time, tid, payload }));
   const graph = (first: number, tokens = 1): Uint8Array =>
     graphBytes({ tokens, cache: CACHE, cells: [[first, tokens]] });
+  take(PROBE.go_cache, false);
+  time = 0n;
   return {
     state,
     take,
