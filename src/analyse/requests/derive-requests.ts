@@ -8,7 +8,7 @@ import { isBatch } from "../../label/timeline/step-row.ts";
 import { runPaths } from "../../run-directory/run-directory.ts";
 import type { RequestSummary } from "../../schema/run-json.ts";
 import type { Database } from "../../sql/database.ts";
-import { engineRequests, unnamedSequences } from "./engine-requests.ts";
+import { engineRequests } from "./engine-requests.ts";
 import { heldBytes, type Moment } from "./held-bytes.ts";
 import { joinedRequests } from "./join-requests.ts";
 import { decodingPid, type RequestBatches, type RequestRow, requestBatches } from "./request-batches.ts";
@@ -60,10 +60,10 @@ export async function deriveRequests(
   const path = runPaths(runDir).request_figures;
   const { rows } = await readStreamRows(database, capture, "request");
   if (rows.length === 0) {
-    const { figures: named, underWay } = engineRequests(steps, kvRows.tensors, origin_ns);
+    const { figures: named, ...beside } = engineRequests(steps, kvRows.tensors, origin_ns);
     if (named.length > 0) {
       writeParquetFile(path, "request_figures", [batchFromRows("request_figures", named)]);
-      return namedSummary(named, { unnamed: unnamedSequences(steps), underWay });
+      return namedSummary(named, beside);
     }
     rmSync(path, { force: true });
     return steps.some(isBatch) ? notOurs() : null;

@@ -75,18 +75,12 @@ function workingTogether(steps: readonly StepRow[]): Worker[][] {
   return together;
 }
 
-/**
- * Sequences that steps worked on and that nobody named, in the process that has most of them of those that work together: of requests that ended before they were read, or of
- * another model than the one whose requests are read.
- */
-export function unnamedSequences(steps: readonly StepRow[]): number {
-  const unnamed = ({ ofProcess, named }: Worker): number => {
-    const worked = ofProcess
-      .filter(isBatch)
-      .flatMap((step) => (runsOf(step) ?? []).flatMap(({ sequences }) => sequences));
-    return new Set(worked.filter((sequence) => named.nameOf(sequence) === null)).size;
-  };
-  return workingTogether(steps).reduce((sum, workers) => sum + Math.max(...workers.map(unnamed)), 0);
+/** Sequences that the steps of a process worked on and that nobody named. */
+function unnamedIn({ ofProcess, named }: Worker): number {
+  const worked = ofProcess
+    .filter(isBatch)
+    .flatMap((step) => (runsOf(step) ?? []).flatMap(({ sequences }) => sequences));
+  return new Set(worked.filter((sequence) => named.nameOf(sequence) === null)).size;
 }
 
 const UNTOLD = "its client is not ours: nobody says when it was sent";
@@ -126,6 +120,11 @@ export interface EngineRequests {
   readonly figures: RequestFigure[];
   /** The numbers of those that the engine did not say to have ended, up to the end of the recording: what is told of these is what they had by then. */
   readonly underWay: ReadonlySet<number>;
+  /**
+   * Sequences that steps worked on and that nobody named, in the process that has most of them of those that work together: of requests that
+   * ended before they were read, or of another model than the one whose requests are read.
+   */
+  readonly unnamed: number;
 }
 
 /**
@@ -138,7 +137,8 @@ export function engineRequests(
   tensors: readonly Pick<KvTensor, "pid" | "row_bytes">[],
   originNs: bigint,
 ): EngineRequests {
-  const all = workingTogether(steps).flatMap((workers) => {
+  const together = workingTogether(steps);
+  const all = together.flatMap((workers) => {
     const [first] = workers;
     const pids = new Set(workers.map(({ ofProcess }) => ofProcess[0]?.pid));
     const row_bytes = tensors.reduce((sum, tensor) => sum + (pids.has(tensor.pid) ? tensor.row_bytes : 0), 0);
@@ -149,5 +149,6 @@ export function engineRequests(
   return {
     figures: all.map(({ one, row_bytes }, i) => figureOf(one, i + 1, row_bytes > 0 ? row_bytes : null, originNs)),
     underWay: new Set(all.flatMap(({ isOpen }, i) => (isOpen ? [i + 1] : []))),
+    unnamed: together.reduce((sum, workers) => sum + Math.max(...workers.map(unnamedIn)), 0),
   };
 }

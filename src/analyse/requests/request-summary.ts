@@ -29,10 +29,10 @@ export function namedSummary(
     reused_tokens: sum(figures.map(({ reused_tokens }) => reused_tokens)),
     output_tokens: sum(figures.map(({ output_tokens }) => output_tokens)),
     // One that goes on holds more before it ends.
-    kv_bytes: openShares(
+    kv_bytes: shares(
       held(false),
-      held(true).flatMap((bytes) => (bytes === null ? [] : [Number(bytes)])),
       1,
+      held(true).flatMap((bytes) => (bytes === null ? [] : [Number(bytes)])),
     ),
     saved_bytes: sum(figures.map(({ saved_bytes }) => (saved_bytes === null ? null : Number(saved_bytes)))),
     ...(unnamed > 0 ? { unnamed } : {}),
@@ -41,26 +41,20 @@ export function namedSummary(
   };
 }
 
-/** Quantiles of what some of the rows tell; null where none does. */
-function shares(values: readonly (bigint | null)[], unit: number): RequestSummary["ttft_ms"] {
-  const numbers = values.flatMap((value) => (value === null ? [] : [Number(value) / unit]));
-  return numbers.length === 0 ? null : { p50: quantile(numbers, 0.5), p99: quantile(numbers, 0.99) };
-}
-
 /**
- * The same where some times were not seen to end: a quantile that these decide is a bound.
- * @param open how long each of them lasted at least
+ * Quantiles of what some of the rows tell; null where none does. A quantile that those decide of which the end was not seen is a bound.
+ * @param open how long each of these lasted at least
  */
-function openShares(
+function shares(
   values: readonly (bigint | null)[],
-  open: readonly number[],
   unit: number,
+  open: readonly number[] = [],
 ): RequestSummary["ttft_ms"] {
-  if (open.length === 0) return shares(values, unit);
   const numbers = values.flatMap((value) => (value === null ? [] : [Number(value) / unit]));
-  const [soon, late] = [open.map((time) => time / unit), open.map(() => Number.MAX_VALUE)];
-  const ends = (q: number) => [quantile([...numbers, ...soon], q), quantile([...numbers, ...late], q)];
-  const [[p50, p50_late], [p99, p99_late]] = [ends(0.5), ends(0.99)] as const;
+  if (numbers.length + open.length === 0) return null;
+  const soon = [...numbers, ...open.map((time) => time / unit)];
+  const late = [...numbers, ...open.map(() => Number.MAX_VALUE)];
+  const [p50, p50_late, p99, p99_late] = [0.5, 0.99].flatMap((q) => [quantile(soon, q), quantile(late, q)]);
   return {
     ...(p50 === p50_late ? { p50: p50 ?? null } : { p50: null, p50_at_least: p50 ?? null }),
     ...(p99 === p99_late ? { p99: p99 ?? null } : { p99: null, p99_at_least: p99 ?? null }),
@@ -113,20 +107,16 @@ export function summaryOf(all: readonly RequestFigure[], waited: readonly number
   const others = all.length - figures.length;
   const answered = figures.filter(({ status }) => status === "answered");
   const begun = figures.filter(({ ttft_ns, wait_ns }) => ttft_ns === null && wait_ns !== null).length;
-  const unbegun = waited.slice(begun);
   const each = <K extends keyof RequestFigure>(name: K) => figures.map((figure) => figure[name]);
   /** Null where no request tells it. */
   const times = (name: "ttft_ns" | "wait_ns", open: readonly number[]) =>
-    each(name).every((time) => time === null) ? null : openShares(each(name), open, 1e6);
+    each(name).every((time) => time === null) ? null : shares(each(name), 1e6, open);
   return {
     requests: figures.length,
     answered: answered.length,
     ttft_ms: times("ttft_ns", waited),
     // When a batch took one of these is not told: it may not have waited at all.
-    wait_ms: times(
-      "wait_ns",
-      unbegun.map(() => 0),
-    ),
+    wait_ms: times("wait_ns", new Array<number>(Math.max(0, waited.length - begun)).fill(0)),
     token_gap_ms: shares(each("token_gap_p50_ns"), 1e6),
     prompt_tokens: sum(answered.map(({ prompt_tokens }) => prompt_tokens)),
     reused_tokens: sum(answered.map(({ reused_tokens }) => reused_tokens)),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { engineRequests as requestsOf, unnamedSequences } from "../../../../src/analyse/requests/engine-requests.ts";
+import { engineRequests as requestsOf } from "../../../../src/analyse/requests/engine-requests.ts";
 import { namedSummary } from "../../../../src/analyse/requests/request-summary.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 
@@ -22,6 +22,7 @@ const TENSORS = [
 ];
 
 const engineRequests = (...asked: Parameters<typeof requestsOf>) => requestsOf(...asked).figures;
+const unnamedSequences = (steps: readonly StepRow[]) => requestsOf(steps, TENSORS, 0n).unnamed;
 const underWay = (steps: readonly StepRow[]) => requestsOf(steps, TENSORS, 0n).underWay.size;
 
 describe("the requests that an engine names", () => {
