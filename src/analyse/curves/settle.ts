@@ -3,7 +3,7 @@ import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { boundedQuantiles } from "../../statistics/recurrent-survival.ts";
 import { FEWEST, rowOf } from "../figures/figure-row.ts";
 import { unseenByOthers } from "../metrics/shared-memory.ts";
-import { CUT, MOST_CUT } from "../watched/count-window.ts";
+import { CUT, MOST_CUT } from "../watched/counting/count-window.ts";
 import type { Exposure } from "../watched/exposure.ts";
 import { FEWEST_CARRYING, fewCarry, isCarriedByFew } from "../watched/rate/pass-rate.ts";
 import type { AgedRead } from "../watched/write-epoch.ts";

@@ -13,7 +13,7 @@ import { kindSums } from "../sampled/shadow.ts";
 import { FEWEST_SEQUENCES, tooFewSequences } from "../steps/kv-need-figures.ts";
 import { HIDDEN_STORES, IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
 import { unknownAccesses, unknownReason, withUnknown } from "../stream/unknown-kinds.ts";
-import { CUT, MOST_CUT } from "../watched/count-window.ts";
+import { CUT, MOST_CUT } from "../watched/counting/count-window.ts";
 import { tooFewWatches } from "../watched/few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
 import { fewCarry, isCarriedByFew, MOST_UNKNOWN, passRate } from "../watched/rate/pass-rate.ts";

@@ -3,7 +3,7 @@ import { OP } from "../../schema/operation.ts";
 import type { TimedCase } from "../../statistics/inverse-censoring.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/group.ts";
-import { MOST_CUT, passWeights, trapLimits } from "./count-window.ts";
+import { MOST_CUT, passWeights, trapLimits } from "./counting/count-window.ts";
 import type { Exposure } from "./exposure.ts";
 
 /** What one watch tells; where it is known that the time is longer than any, `seen` is how long the watch was given. */

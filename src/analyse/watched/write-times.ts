@@ -11,9 +11,9 @@ import {
 } from "../../statistics/recurrent-survival.ts";
 import { MOST_CENSORED } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/group.ts";
-import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
+import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./counting/count-window.ts";
+import { earliestShare, weighedByAge } from "./counting/moments-after-birth.ts";
 import type { Exposure } from "./exposure.ts";
-import { earliestShare, weighedByAge } from "./moments-after-birth.ts";
 import { quantilesWithBusier } from "./rate/busier-quantiles.ts";
 import { passRate } from "./rate/pass-rate.ts";
 import { undrawnPasses } from "./rate/undrawn-passes.ts";

@@ -4,9 +4,9 @@ import { clopperPearson, effectiveSize } from "../../../statistics/clopper-pears
 import { CI_LEVEL } from "../../../statistics/interval.ts";
 import { stringerBound } from "../../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../../input/group.ts";
-import { trapLimits } from "../count-window.ts";
-import type { PassAxis } from "../pass-counting.ts";
-import { turnSizes } from "../turn-windows.ts";
+import { trapLimits } from "../counting/count-window.ts";
+import type { PassAxis } from "../counting/pass-counting.ts";
+import { turnSizes } from "../counting/turn-windows.ts";
 
 /** Where as many addresses that count alike carry a sum, these tell its spread, however unlike the others are. */
 const MANY_CARRYING = 30;

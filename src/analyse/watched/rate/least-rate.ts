@@ -3,7 +3,7 @@ import { clopperPearson, effectiveSize } from "../../../statistics/clopper-pears
 import { CI_LEVEL } from "../../../statistics/interval.ts";
 import type { WatchSet } from "../../input/group.ts";
 import { coveredNs } from "../../input/span.ts";
-import { passesBetween } from "../count-window.ts";
+import { passesBetween } from "../counting/count-window.ts";
 
 /** Times after an arming that are tried: each has the room of one of so many. */
 const TIMES = 3;

@@ -7,10 +7,10 @@ import { intervalOf, type Replicated, replicateRatio } from "../../../statistics
 import { stringerBound } from "../../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../../input/group.ts";
 import { stepBy } from "../../input/span.ts";
-import { armingEcho, withEcho } from "../arming-echo.ts";
-import { countWindows, givenLength, MOST_CUT, passWeights, trapLimits } from "../count-window.ts";
+import { armingEcho, withEcho } from "../counting/arming-echo.ts";
+import { countWindows, givenLength, MOST_CUT, passWeights, trapLimits } from "../counting/count-window.ts";
+import { countPasses, type PassAxis } from "../counting/pass-counting.ts";
 import type { Exposure } from "../exposure.ts";
-import { countPasses, type PassAxis } from "../pass-counting.ts";
 import { underlookedShare } from "../young-memory.ts";
 import { busierBytes, mostInSteps, UNIT } from "./busier-bytes.ts";
 import { leastRate } from "./least-rate.ts";

@@ -2,7 +2,7 @@
 import { clopperPearson } from "../../../statistics/clopper-pearson.ts";
 import { CI_LEVEL } from "../../../statistics/interval.ts";
 import type { WatchSet } from "../../input/group.ts";
-import { trapLimits } from "../count-window.ts";
+import { trapLimits } from "../counting/count-window.ts";
 import type { Exposure } from "../exposure.ts";
 import { lostOver } from "../lost-watches.ts";
 

@@ -3,7 +3,7 @@ import { groupsOf, type WatchSet } from "../../../../../src/analyse/input/group.
 import type { WatchSample } from "../../../../../src/analyse/input/input.ts";
 import { readBytesPerSecond } from "../../../../../src/analyse/metrics/byte-rates.ts";
 import { figuresOf } from "../../../../../src/analyse/metrics/registry.ts";
-import { countWindows } from "../../../../../src/analyse/watched/count-window.ts";
+import { countWindows } from "../../../../../src/analyse/watched/counting/count-window.ts";
 import { leastRate } from "../../../../../src/analyse/watched/rate/least-rate.ts";
 import { passRate } from "../../../../../src/analyse/watched/rate/pass-rate.ts";
 import { seededRandom } from "../../../../../src/statistics/prng.ts";

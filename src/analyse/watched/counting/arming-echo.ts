@@ -1,9 +1,9 @@
 /** Whether a program does more or less right after a watch is armed than later: then it is seen as the watching makes it. */
-import { carryingUnits } from "../../statistics/carrying-units.ts";
-import type { Interval } from "../../statistics/interval.ts";
-import type { WatchSet } from "../input/group.ts";
+import { carryingUnits } from "../../../statistics/carrying-units.ts";
+import type { Interval } from "../../../statistics/interval.ts";
+import type { WatchSet } from "../../input/group.ts";
+import type { Exposure } from "../exposure.ts";
 import { countWindows, passesBetween, windowOf } from "./count-window.ts";
-import type { Exposure } from "./exposure.ts";
 
 /** Up to so many standard errors it may be chance, and from so many on it is none; between them as much as lies between counts of it. */
 const CHANCE_ERRORS = 2;

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
-import { groupsOf } from "../../../../src/analyse/input/group.ts";
-import type { StepSample } from "../../../../src/analyse/input/input.ts";
-import { readsPerBytePerToken } from "../../../../src/analyse/metrics/byte-rates.ts";
-import { figuresOf } from "../../../../src/analyse/metrics/registry.ts";
-import { countPasses } from "../../../../src/analyse/watched/pass-counting.ts";
-import { OP } from "../../../../src/schema/operation.ts";
-import { tryWorld } from "../../../../src/simulate/trial.ts";
-import type { World } from "../../../../src/simulate/world.ts";
-import { type Random, seededRandom } from "../../../../src/statistics/prng.ts";
+import { groupsOf } from "../../../../../src/analyse/input/group.ts";
+import type { StepSample } from "../../../../../src/analyse/input/input.ts";
+import { readsPerBytePerToken } from "../../../../../src/analyse/metrics/byte-rates.ts";
+import { figuresOf } from "../../../../../src/analyse/metrics/registry.ts";
+import { countPasses } from "../../../../../src/analyse/watched/counting/pass-counting.ts";
+import { OP } from "../../../../../src/schema/operation.ts";
+import { tryWorld } from "../../../../../src/simulate/trial.ts";
+import type { World } from "../../../../../src/simulate/world.ts";
+import { type Random, seededRandom } from "../../../../../src/statistics/prng.ts";
 
 const RUN_NS = 110e9;
 const STEP_NS = 1.5e9;

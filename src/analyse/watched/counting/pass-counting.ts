@@ -1,9 +1,9 @@
 /** What the passes of a watch are counted over: the time of its window, or the tokens of the steps that it holds. */
-import { carryingUnits } from "../../statistics/carrying-units.ts";
-import type { WatchSet } from "../input/group.ts";
-import { coveredSteps, coveredTokens, stepBy } from "../input/span.ts";
+import { carryingUnits } from "../../../statistics/carrying-units.ts";
+import type { WatchSet } from "../../input/group.ts";
+import { coveredSteps, coveredTokens, stepBy } from "../../input/span.ts";
+import { meanInLives } from "../drawn-lives.ts";
 import { countWindows, type PassCounting, passesBetween, passesIn } from "./count-window.ts";
-import { meanInLives } from "./drawn-lives.ts";
 import { overGeneration } from "./generation-counting.ts";
 import { windowsByAge } from "./moments-after-birth.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";

@@ -1,16 +1,16 @@
 import { expect, test } from "bun:test";
-import { groupsOf } from "../../../../src/analyse/input/group.ts";
-import type { WatchSample } from "../../../../src/analyse/input/input.ts";
-import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { groupsOf } from "../../../../../src/analyse/input/group.ts";
+import type { WatchSample } from "../../../../../src/analyse/input/input.ts";
+import { computeMetrics } from "../../../../../src/analyse/metrics/registry.ts";
 import {
   armingEcho,
   sinceArmingWithEcho,
   timesWithEcho,
   withEcho,
-} from "../../../../src/analyse/watched/arming-echo.ts";
-import type { Interval } from "../../../../src/statistics/interval.ts";
-import { seededRandom } from "../../../../src/statistics/prng.ts";
-import { input, MS, region, watch } from "../sample-input.ts";
+} from "../../../../../src/analyse/watched/counting/arming-echo.ts";
+import type { Interval } from "../../../../../src/statistics/interval.ts";
+import { seededRandom } from "../../../../../src/statistics/prng.ts";
+import { input, MS, region, watch } from "../../sample-input.ts";
 
 const RUN_NS = 9100 * MS;
 const WINDOW_NS = 20 * MS;

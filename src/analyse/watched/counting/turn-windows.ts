@@ -1,8 +1,8 @@
 /** Windows of whole steps: those that begin first after a watch was armed, each with its chance to be one of them. */
-import { carryingUnits } from "../../statistics/carrying-units.ts";
-import { firstIndex } from "../../statistics/first-index.ts";
-import type { WatchSet } from "../input/group.ts";
-import { coveredNs } from "../input/span.ts";
+import { carryingUnits } from "../../../statistics/carrying-units.ts";
+import { firstIndex } from "../../../statistics/first-index.ts";
+import type { WatchSet } from "../../input/group.ts";
+import { coveredNs } from "../../input/span.ts";
 import { MOST_UNSEEN, passesBetween, SHORTER, unseenPasses } from "./count-window.ts";
 import { MOST_TIMES } from "./moments-after-birth.ts";
 import { paceWeights } from "./step-paces.ts";

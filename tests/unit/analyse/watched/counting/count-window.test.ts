@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
-import { countWindows } from "../../../../src/analyse/watched/count-window.ts";
-import { input, MS, region, watch } from "../sample-input.ts";
+import { groupsOf, type WatchSet } from "../../../../../src/analyse/input/group.ts";
+import { countWindows } from "../../../../../src/analyse/watched/counting/count-window.ts";
+import { input, MS, region, watch } from "../../sample-input.ts";
 
 /** Watches of some lengths, in turn over a second. */
 function setOf(...lengths_ms: readonly number[]): WatchSet {

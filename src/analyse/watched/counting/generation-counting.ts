@@ -1,12 +1,12 @@
 /** Counts the passes of a whole generation by its steps: windows hold as many of each kind, and as much time between them, as the run has. */
 
-import { wordsOf } from "../../schema/row.ts";
-import type { Step } from "../../schema/words.ts";
-import { firstIndex } from "../../statistics/first-index.ts";
-import type { WatchSet } from "../input/group.ts";
-import { coveredNs, coveredStepNs, coveredSteps, isInside, type Span, stepBy } from "../input/span.ts";
+import { wordsOf } from "../../../schema/row.ts";
+import type { Step } from "../../../schema/words.ts";
+import { firstIndex } from "../../../statistics/first-index.ts";
+import type { WatchSet } from "../../input/group.ts";
+import { coveredNs, coveredStepNs, coveredSteps, isInside, type Span, stepBy } from "../../input/span.ts";
+import { meanInLives } from "../drawn-lives.ts";
 import { countWindows, type PassCounting, passesIn, windowOf } from "./count-window.ts";
-import { meanInLives } from "./drawn-lives.ts";
 import { windowsByAge } from "./moments-after-birth.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
 

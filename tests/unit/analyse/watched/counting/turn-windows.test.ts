@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import type { StepSample, WatchSample } from "../../../../src/analyse/input/input.ts";
-import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
-import type { RegionType } from "../../../../src/schema/words.ts";
-import { standingStill } from "../../../../src/simulate/standstill.ts";
-import { type Random, seededRandom } from "../../../../src/statistics/prng.ts";
-import { input, MS, region, watch } from "../sample-input.ts";
+import type { StepSample, WatchSample } from "../../../../../src/analyse/input/input.ts";
+import { computeMetrics } from "../../../../../src/analyse/metrics/registry.ts";
+import type { RegionType } from "../../../../../src/schema/words.ts";
+import { standingStill } from "../../../../../src/simulate/standstill.ts";
+import { type Random, seededRandom } from "../../../../../src/statistics/prng.ts";
+import { input, MS, region, watch } from "../../sample-input.ts";
 
 const RUN_NS = 4000 * MS;
 const TOKENS = 2;

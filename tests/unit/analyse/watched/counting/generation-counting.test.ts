@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
-import { groupsOf } from "../../../../src/analyse/input/group.ts";
-import { passRate } from "../../../../src/analyse/watched/rate/pass-rate.ts";
-import { OP } from "../../../../src/schema/operation.ts";
-import { tryWorld } from "../../../../src/simulate/trial.ts";
-import type { World } from "../../../../src/simulate/world.ts";
-import { type Random, seededRandom } from "../../../../src/statistics/prng.ts";
-import { type Hit, MS, SECOND, trace, words } from "../../../validity/laboratory/shapes.ts";
-import { STEP_WORLDS } from "../../../validity/laboratory/step-worlds.ts";
+import { groupsOf } from "../../../../../src/analyse/input/group.ts";
+import { passRate } from "../../../../../src/analyse/watched/rate/pass-rate.ts";
+import { OP } from "../../../../../src/schema/operation.ts";
+import { tryWorld } from "../../../../../src/simulate/trial.ts";
+import type { World } from "../../../../../src/simulate/world.ts";
+import { type Random, seededRandom } from "../../../../../src/statistics/prng.ts";
+import { type Hit, MS, SECOND, trace, words } from "../../../../validity/laboratory/shapes.ts";
+import { STEP_WORLDS } from "../../../../validity/laboratory/step-worlds.ts";
 
 /** Reads per second and byte of the whole generation, beside what the words had in the world as it went. */
 function readsOf(name: string, seed: number) {

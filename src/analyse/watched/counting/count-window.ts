@@ -1,10 +1,10 @@
 /** The time after its arming in which the passes of a watch are counted: the same for a whole stratum. */
 
-import { carryingUnits } from "../../statistics/carrying-units.ts";
-import { firstIndex } from "../../statistics/first-index.ts";
-import type { WatchSet } from "../input/group.ts";
-import { coveredNs } from "../input/span.ts";
-import type { Exposure } from "./exposure.ts";
+import { carryingUnits } from "../../../statistics/carrying-units.ts";
+import { firstIndex } from "../../../statistics/first-index.ts";
+import type { WatchSet } from "../../input/group.ts";
+import { coveredNs } from "../../input/span.ts";
+import type { Exposure } from "../exposure.ts";
 
 /**
  * Passes that may go unseen after the k-th trap, as a share of those seen: this much bias is not corrected. The more may, the

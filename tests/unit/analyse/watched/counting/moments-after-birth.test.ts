@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { WatchSet } from "../../../../src/analyse/input/group.ts";
-import { earliestShare, weighedByAge } from "../../../../src/analyse/watched/moments-after-birth.ts";
+import type { WatchSet } from "../../../../../src/analyse/input/group.ts";
+import { earliestShare, weighedByAge } from "../../../../../src/analyse/watched/counting/moments-after-birth.ts";
 
 const GAP = 10;
 const LENGTH = 1000;
