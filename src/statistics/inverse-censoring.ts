@@ -7,7 +7,14 @@ import type { Resamples } from "./bootstrap.ts";
 import { carryingUnits } from "./carrying-units.ts";
 import { effectiveSize } from "./clopper-pearson.ts";
 import { type Interval, interval } from "./interval.ts";
-import { quantileIntervals, reaching, type Shares, STANDS_FOR_FEWER_THAN } from "./quantile-inversion.ts";
+import {
+  MOST_LEFT,
+  quantileIntervals,
+  reaching,
+  type Shares,
+  STANDS_FOR_FEWER_THAN,
+  withLeft,
+} from "./quantile-inversion.ts";
 
 /** One time, such as that from a write to the next. */
 export interface TimedCase {
@@ -18,6 +25,8 @@ export interface TimedCase {
   readonly seen: number;
   /** True where that is all of it. */
   readonly isWhole: boolean;
+  /** By which law it was looked at, from 0 on, as those like it are of the same law; one where absent. */
+  readonly law?: number;
   /** What is asked for: known where the time is whole, else what it is at least. */
   readonly value: number;
 }
@@ -26,8 +35,13 @@ export interface TimedCase {
  * The share of the weight whose value is known to be no more than each, those cut short told by those like them.
  * @param rest what is taken of those of which too few tell: `beyond`, that they are more than any value; `least`, that they are no
  * more than what was seen of them
+ * @param mostLeft share of all that may be left untold under laws that end before others: `left` of it is, which may be of any value
  */
-export function sharesOf(cases: readonly TimedCase[], rest: "beyond" | "least" = "beyond"): Shares {
+export function sharesOf(
+  cases: readonly TimedCase[],
+  rest: "beyond" | "least" = "beyond",
+  mostLeft = 0,
+): Shares & { readonly left: number } {
   // Whole ones before cut ones.
   const byTime = Uint32Array.from(cases.keys()).sort((a, b) => {
     const [x, y] = [cases[a], cases[b]];
@@ -40,36 +54,57 @@ export function sharesOf(cases: readonly TimedCase[], rest: "beyond" | "least" =
   const units = Uint32Array.from(cases, ({ unit }) => unit);
   const weights = Float64Array.from(cases, ({ weight }) => weight);
   const isWhole = Uint8Array.from(cases, (one) => Number(one.isWhole));
+  const laws = Uint32Array.from(cases, ({ law = 0 }) => law);
+  const lawCount = laws.reduce((most, law) => Math.max(most, law + 1), 1);
   const drawn = new Float64Array(cases.length);
   const mass = new Float64Array(cases.length);
+  /** What is left of the laws that ended before others, over all. */
+  let left = 0;
   /** Fills `mass` with what each case stands for, and returns the weight of all. */
   const stand = (times: Uint16Array | null): number => {
-    let all = 0;
+    const atRisk = new Float64Array(lawCount);
     for (let i = 0; i < drawn.length; i++) {
       const w = (weights[i] ?? 0) * (times === null ? 1 : (times[units[i] ?? 0] ?? 0));
+      const law = laws[i] ?? 0;
       drawn[i] = w;
-      all += w;
+      atRisk[law] = (atRisk[law] ?? 0) + w;
     }
+    const all = atRisk.reduce((sum, w) => sum + w, 0);
     mass.fill(0);
-    let atRisk = all;
-    let uncut = 1;
+    const uncut = new Float64Array(lawCount).fill(1);
+    const going = new Set(uncut.keys());
+    left = 0;
     let k = 0;
     for (; k < byTime.length; k++) {
       const i = byTime[k] ?? 0;
       const w = drawn[i] ?? 0;
       if (w === 0) continue;
-      if (isWhole[i]) mass[i] = w / uncut;
+      const law = laws[i] ?? 0;
+      const risk = atRisk[law] ?? 0;
+      const stands = uncut[law] ?? 1;
+      if (isWhole[i]) mass[i] = w / stands;
       else {
-        const left = uncut * (1 - w / atRisk);
-        if (left <= 1 / STANDS_FOR_FEWER_THAN) break;
-        uncut = left;
+        const after = stands * (1 - w / risk);
+        if (after <= 1 / STANDS_FOR_FEWER_THAN && going.has(law)) {
+          const share = risk / stands / all;
+          if (going.size === 1 || left + share > mostLeft) break;
+          going.delete(law);
+          left += share;
+        }
+        if (going.has(law)) uncut[law] = after;
       }
-      atRisk -= w;
+      atRisk[law] = risk - w;
     }
-    if (rest === "least") for (; k < byTime.length; k++) mass[byTime[k] ?? 0] = (drawn[byTime[k] ?? 0] ?? 0) / uncut;
+    if (rest === "least") {
+      for (; k < byTime.length; k++) {
+        const i = byTime[k] ?? 0;
+        mass[i] = (drawn[i] ?? 0) / (uncut[laws[i] ?? 0] ?? 1);
+      }
+    }
     return all;
   };
   const all = stand(null);
+  const untold = left;
   const values: number[] = [];
   for (const i of byValue) {
     const { value = Number.NaN } = cases[i] ?? {};
@@ -102,7 +137,14 @@ export function sharesOf(cases: readonly TimedCase[], rest: "beyond" | "least" =
     if (weight > 0) sumUp(weight, places, out);
     else out.fill(Number.NaN);
   };
-  return { values: Float64Array.from(values), shares, tellers, single_values: effectiveSize(mass), resampled };
+  return {
+    values: Float64Array.from(values),
+    shares,
+    tellers,
+    single_values: effectiveSize(mass),
+    left: untold,
+    resampled,
+  };
 }
 
 /** How many units that count alike would carry as much weight as those of the cases. */
@@ -140,23 +182,27 @@ export function quantilesOfCases(
   undrawn = 0,
 ): Interval[] {
   if (cases.length === 0) return qs.map(() => interval(null, null, null));
-  const found = quantileIntervals(sharesOf(cases), qs, resamples, carryingUnitsOf(cases), undrawn);
+  const curve = sharesOf(cases, "beyond", MOST_LEFT);
+  const found = quantileIntervals(curve, qs, resamples, carryingUnitsOf(cases), withLeft(undrawn, curve.left));
   return withLeast(found, () => leastEnds(cases, qs, resamples, undrawn));
 }
 
 /** What is known of the share up to each value: from where the rest is beyond all of them to where it is no more than what was seen. */
 export interface SharesByEnds {
-  readonly early: Shares;
-  readonly late: Shares;
+  readonly early: ReturnType<typeof sharesOf>;
+  readonly late: ReturnType<typeof sharesOf>;
   /** The mean of both at the values of `early`, among which those of `late` are. */
   readonly mean: Pick<Shares, "values" | "shares">;
   /** Position in `late` of the last value up to that of a position in `early`; -1 where there is none. */
   readonly lateAt: Int32Array;
 }
 
-/** Shares of values that are known when something else ends, which may be long after. */
-export function sharesByEnds(cases: readonly TimedCase[]): SharesByEnds {
-  const [early, late] = [sharesOf(cases, "least"), sharesOf(cases)];
+/**
+ * Shares of values that are known when something else ends, which may be long after.
+ * @param mostLeft as sharesOf has it
+ */
+export function sharesByEnds(cases: readonly TimedCase[], mostLeft = 0): SharesByEnds {
+  const [early, late] = [sharesOf(cases, "least", mostLeft), sharesOf(cases, "beyond", mostLeft)];
   let place = -1;
   const lateAt = Int32Array.from(early.values, (value) => {
     while ((late.values[place + 1] ?? Number.POSITIVE_INFINITY) <= value) place++;
@@ -180,13 +226,15 @@ export function quantilesByEnds(
 ): Interval[] {
   if (cases.length === 0) return qs.map(() => interval(null, null, null));
   const carrying = carryingUnitsOf(cases);
-  const { early, late, mean } = sharesByEnds(cases);
-  const from = quantileIntervals(early, qs, resamples, carrying, undrawn);
-  const found = quantileIntervals(late, qs, resamples, carrying, undrawn).map(({ value, hi }, k) => ({
-    value: value === null ? null : (mean.values[reaching(mean, qs[k] ?? 1)] ?? null),
-    lo: from[k]?.lo ?? null,
-    hi,
-  }));
+  const { early, late, mean } = sharesByEnds(cases, MOST_LEFT);
+  const from = quantileIntervals(early, qs, resamples, carrying, withLeft(undrawn, early.left));
+  const found = quantileIntervals(late, qs, resamples, carrying, withLeft(undrawn, late.left)).map(
+    ({ value, hi }, k) => ({
+      value: value === null ? null : (mean.values[reaching(mean, qs[k] ?? 1)] ?? null),
+      lo: from[k]?.lo ?? null,
+      hi,
+    }),
+  );
   return withLeast(found, () => leastEnds(cases, qs, resamples, undrawn));
 }
 
@@ -207,8 +255,8 @@ export function openQuantiles(
 ): Interval[] {
   if (cases.length === 0) return qs.map(() => interval(null, null, null));
   const carrying = carryingUnitsOf(cases);
-  const curve = sharesOf(cases);
-  const found = quantileIntervals(curve, qs, resamples, carrying, undrawn);
+  const curve = sharesOf(cases, "beyond", MOST_LEFT);
+  const found = quantileIntervals(curve, qs, resamples, carrying, withLeft(undrawn, curve.left));
   const least = leastEnds(cases, qs, resamples, undrawn);
   const isTold = (curve.shares.at(-1) ?? 0) >= LEAST_TOLD;
   return found.map(({ value, lo, hi }, k) => {

@@ -16,6 +16,12 @@ import { studentQuantile } from "./student.ts";
  */
 export const STANDS_FOR_FEWER_THAN = 5;
 
+/** Of what is looked at by several laws: so much may be left where one ends before another does. It may be of any time. */
+export const MOST_LEFT = 0.02;
+
+/** What was not drawn over what was, where a share of this is untold too. */
+export const withLeft = (undrawn: number, left: number): number => (1 + undrawn) / (1 - left) - 1;
+
 /** A distribution that is estimated from units, at the values where it grows. */
 export interface Shares {
   /** Ascending, each once. */

@@ -2,7 +2,7 @@
 import { percentileInterval, type Resamples } from "./bootstrap.ts";
 import { carryingUnits } from "./carrying-units.ts";
 import { CI_LEVEL, type Interval, interval } from "./interval.ts";
-import { quantileIntervals, type Shares, STANDS_FOR_FEWER_THAN } from "./quantile-inversion.ts";
+import { MOST_LEFT, quantileIntervals, type Shares, STANDS_FOR_FEWER_THAN, withLeft } from "./quantile-inversion.ts";
 
 /** Times that one unit shows: complete ones, and those whose end was not seen. */
 export interface UnitTimes {
@@ -28,6 +28,8 @@ export interface RecurrentSample {
   readonly weight: Float64Array;
   /** Weight of each unit; 0 where it shows nothing. */
   readonly unit_weight: Float64Array;
+  /** By which law each unit was looked at: what ends a look is chance among those of one law alone. */
+  readonly law: Uint32Array;
   /** Units with an observation; of them those with censored ones only. */
   readonly n: number;
   readonly n_censored: number;
@@ -42,18 +44,28 @@ export interface RecurrentSample {
  * @param weights one per unit, such as the bytes that it stands for
  */
 export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<number>): RecurrentSample {
-  return sampleOf(units, weights, true);
+  return sampleOf(units, weights, true, new Uint32Array(units.length));
 }
 
 /**
  * Puts the units' times together, each time with the weight of its unit: a unit counts as often as it shows.
  * @param weights one per unit: how much each of its times stands for
+ * @param law one per unit, from 0 on, as RecurrentSample has it
  */
-export function pooledSample(units: readonly UnitTimes[], weights: ArrayLike<number>): RecurrentSample {
-  return sampleOf(units, weights, false);
+export function pooledSample(
+  units: readonly UnitTimes[],
+  weights: ArrayLike<number>,
+  law: Uint32Array = new Uint32Array(units.length),
+): RecurrentSample {
+  return sampleOf(units, weights, false, law);
 }
 
-function sampleOf(units: readonly UnitTimes[], weights: ArrayLike<number>, isShared: boolean): RecurrentSample {
+function sampleOf(
+  units: readonly UnitTimes[],
+  weights: ArrayLike<number>,
+  isShared: boolean,
+  law: Uint32Array,
+): RecurrentSample {
   const count = units.reduce((rows, { complete, censored: cut }) => rows + complete.length + cut.length, 0);
   const time = new Float64Array(count);
   const event = new Uint8Array(count);
@@ -99,6 +111,7 @@ function sampleOf(units: readonly UnitTimes[], weights: ArrayLike<number>, isSha
     unit: Uint32Array.from(order, (i) => owners[i] ?? 0),
     weight: Float64Array.from(order, (i) => weight[i] ?? 0),
     unit_weight: unitWeight,
+    law,
     n,
     n_censored: alone,
     censored: covered > 0 ? censored / covered : 0,
@@ -106,12 +119,51 @@ function sampleOf(units: readonly UnitTimes[], weights: ArrayLike<number>, isSha
   };
 }
 
-/** Weight of all observations, each unit taken as often as it was drawn. */
-function weightOf(sample: RecurrentSample, times: Uint16Array | null): number {
-  const { unit_weight } = sample;
-  let sum = 0;
-  for (let i = 0; i < unit_weight.length; i++) sum += (unit_weight[i] ?? 0) * (times ? (times[i] ?? 0) : 1);
-  return sum;
+/** The product-limit curve as it falls: of each law by itself, each with the share of the weight that is its. */
+interface Curve {
+  /** Share of the weight whose time is longer than those that were taken. */
+  left: number;
+  /** Of all observations: 0 where there is nothing. */
+  readonly weight: number;
+  /** Takes the next observation. */
+  take(weight: number, unit: number, isEvent: boolean): void;
+  /** Number of laws. */
+  readonly laws: number;
+  /** What is left under a law, over all weight, where those that are still looked at stand for so many times themselves, or for nothing; else 0. */
+  untold(law: number, most: number): number;
+}
+
+/** @param times how often each unit was drawn */
+function curveOf({ unit_weight, law }: RecurrentSample, times: Uint16Array | null): Curve {
+  const laws = law.reduce((most, number) => Math.max(most, number + 1), 1);
+  const all = new Float64Array(laws);
+  for (let i = 0; i < unit_weight.length; i++) {
+    const number = law[i] ?? 0;
+    all[number] = (all[number] ?? 0) + (unit_weight[i] ?? 0) * (times ? (times[i] ?? 0) : 1);
+  }
+  const weight = all.reduce((sum, w) => sum + w, 0);
+  const atRisk = all.slice();
+  const left = new Float64Array(laws).fill(1);
+  const curve: Curve = {
+    left: 1,
+    weight,
+    laws,
+    take(w, unit, isEvent) {
+      const number = law[unit] ?? 0;
+      const [risk, before, mine] = [atRisk[number] ?? 0, left[number] ?? 1, all[number] ?? 0];
+      if (isEvent) {
+        const after = risk - w <= mine * 1e-9 ? 0 : before * (1 - w / risk);
+        left[number] = after;
+        curve.left = laws === 1 ? after : curve.left + ((after - before) * mine) / weight;
+      }
+      atRisk[number] = risk - w;
+    },
+    untold(number, most) {
+      const stands = (all[number] ?? 0) * (left[number] ?? 0);
+      return (atRisk[number] ?? 0) * most > stands ? 0 : stands / weight;
+    },
+  };
+  return curve;
 }
 
 /** Fills `out` with the quantiles `qs` (ascending) of the product-limit curve; Infinity where it is not reached. */
@@ -119,22 +171,17 @@ function quantiles(sample: RecurrentSample, times: Uint16Array | null, qs: reado
   const { time, event, unit, weight } = sample;
   const levels = Float64Array.from(qs, (q) => 1 - q + 1e-9);
   out.fill(Number.POSITIVE_INFINITY);
-  let atRisk = weightOf(sample, times);
-  if (!(atRisk > 0)) {
+  const curve = curveOf(sample, times);
+  if (!(curve.weight > 0)) {
     out.fill(Number.NaN);
     return;
   }
-  const nothing = atRisk * 1e-9;
-  let s = 1;
   let next = 0;
   for (let i = 0; i < time.length && next < qs.length; i++) {
     const w = (weight[i] ?? 0) * (times ? (times[unit[i] ?? 0] ?? 0) : 1);
     if (w === 0) continue;
-    if (event[i]) {
-      s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
-      while (next < levels.length && s <= (levels[next] ?? 0)) out[next++] = time[i] ?? Number.NaN;
-    }
-    atRisk -= w;
+    curve.take(w, unit[i] ?? 0, event[i] === 1);
+    while (next < levels.length && curve.left <= (levels[next] ?? 0)) out[next++] = time[i] ?? Number.NaN;
   }
 }
 
@@ -191,26 +238,37 @@ function tellersOf(
   return tellers;
 }
 
-/** The first observation at which those that are looked at so long stand for as many times themselves as is too many, or for nothing. */
-function firstUntold(sample: RecurrentSample): number {
-  const { time, event, weight } = sample;
-  const all = weightOf(sample, null);
-  let atRisk = all;
-  let left = 1;
+/**
+ * The first observation at which those that are looked at so long stand for as many times themselves as is too many, or for nothing. Where there are
+ * several laws it is that at which what is left under those of which that is true is more than `mostLeft`, or under the last of them.
+ * @returns with what is left under those before it, over all
+ */
+function firstUntold(sample: RecurrentSample, mostLeft: number): { end: number; left: number } {
+  const { time, event, unit, weight } = sample;
+  const curve = curveOf(sample, null);
+  const going = new Set(Array.from({ length: curve.laws }, (_, law) => law));
+  let ended = 0;
   for (let i = 0; i < time.length; i++) {
-    if (atRisk * STANDS_FOR_FEWER_THAN <= all * left) return i;
-    const w = weight[i] ?? 0;
-    if (event[i]) left *= 1 - w / atRisk;
-    atRisk -= w;
+    for (const law of going) {
+      const left = curve.untold(law, STANDS_FOR_FEWER_THAN);
+      if (left === 0) continue;
+      if (going.size === 1 || ended + left > mostLeft) return { end: i, left: ended };
+      going.delete(law);
+      ended += left;
+    }
+    curve.take(weight[i] ?? 0, unit[i] ?? 0, event[i] === 1);
   }
-  return time.length;
+  return { end: time.length, left: ended };
 }
 
-/** The product-limit curve at the times at which it falls, as far as enough were looked at. */
-export function sharesOf(sample: RecurrentSample): Shares {
+/**
+ * The product-limit curve at the times at which it falls, as far as enough were looked at.
+ * @param mostLeft share of all that may be left untold under laws that end before others: `left` of it is, which may be of any time
+ */
+export function sharesOf(sample: RecurrentSample, mostLeft = 0): Shares & { readonly left: number } {
   const { time, event, unit, weight } = sample;
   const values: number[] = [];
-  const end = firstUntold(sample);
+  const { end, left } = firstUntold(sample, mostLeft);
   /** Of each observation: how many values are not above its time, and do not count it yet. */
   const rank = new Uint32Array(time.length);
   time.forEach((moment, i) => {
@@ -218,26 +276,28 @@ export function sharesOf(sample: RecurrentSample): Shares {
     if (event[i] && i < end && values.at(-1) !== moment) values.push(moment);
   });
   const walk = (times: Uint16Array | null, places: Uint32Array, out: Float64Array): void => {
-    let atRisk = weightOf(sample, times);
-    if (!(atRisk > 0)) {
+    const curve = curveOf(sample, times);
+    if (!(curve.weight > 0)) {
       out.fill(Number.NaN);
       return;
     }
-    const nothing = atRisk * 1e-9;
-    let s = 1;
     let next = 0;
     for (let i = 0; i < time.length && next < places.length; i++) {
-      while (next < places.length && (places[next] ?? 0) < (rank[i] ?? 0)) out[next++] = 1 - s;
+      while (next < places.length && (places[next] ?? 0) < (rank[i] ?? 0)) out[next++] = 1 - curve.left;
       const w = (weight[i] ?? 0) * (times ? (times[unit[i] ?? 0] ?? 0) : 1);
-      if (w === 0) continue;
-      if (event[i]) s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
-      atRisk -= w;
+      if (w > 0) curve.take(w, unit[i] ?? 0, event[i] === 1);
     }
-    out.fill(1 - s, next);
+    out.fill(1 - curve.left, next);
   };
   const shares = new Float64Array(values.length);
   walk(null, Uint32Array.from(values.keys()), shares);
-  return { values: Float64Array.from(values), shares, tellers: tellersOf(sample, values, shares), resampled: walk };
+  return {
+    values: Float64Array.from(values),
+    shares,
+    tellers: tellersOf(sample, values, shares),
+    left,
+    resampled: walk,
+  };
 }
 
 /**
@@ -254,7 +314,8 @@ export function boundedQuantiles(
 ): Interval[] {
   if (sample.n === 0) return qs.map(() => interval(null, null, null));
   const carrying = carryingUnits(sample.unit_weight);
-  const found = quantileIntervals(sharesOf(sample), qs, resamples, carrying, undrawn);
+  const curve = sharesOf(sample, MOST_LEFT);
+  const found = quantileIntervals(curve, qs, resamples, carrying, withLeft(undrawn, curve.left));
   if (found.every((one) => one.value !== null && one.lo !== null)) return found;
   const seen = { ...sample, event: new Uint8Array(sample.event.length).fill(1) };
   const floor = quantileIntervals(sharesOf(seen), qs, resamples, carrying, undrawn);
@@ -326,15 +387,10 @@ export function effectiveUnits({ unit_weight }: RecurrentSample): number {
 
 /** S(at): the share of the weight whose time is longer. NaN without observations. */
 export function survivalAt(sample: RecurrentSample, moment: number): number {
-  let atRisk = 0;
-  for (const w of sample.weight) atRisk += w;
-  if (!(atRisk > 0)) return Number.NaN;
-  const nothing = atRisk * 1e-9;
-  let s = 1;
-  for (let i = 0; i < sample.time.length && (sample.time[i] ?? 0) <= moment; i++) {
-    const w = sample.weight[i] ?? 0;
-    if (sample.event[i]) s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
-    atRisk -= w;
-  }
-  return s;
+  const { time, event, unit, weight } = sample;
+  const curve = curveOf(sample, null);
+  if (!(curve.weight > 0)) return Number.NaN;
+  for (let i = 0; i < time.length && (time[i] ?? 0) <= moment; i++)
+    curve.take(weight[i] ?? 0, unit[i] ?? 0, event[i] === 1);
+  return curve.left;
 }

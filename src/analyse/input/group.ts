@@ -5,6 +5,7 @@ import { type Resamples, resample } from "../../statistics/bootstrap.ts";
 import { type ClassFaults, FAULT_COUNTS, type FaultCounts } from "../process/fault-sums.ts";
 import type { ProcessUse } from "../process/process-readings.ts";
 import { rarityOver } from "../watched/arming-density.ts";
+import { type LawAt, lawsOf, withMany } from "../watched/dwell-laws.ts";
 import { type Exposure, exposureIn } from "../watched/exposure.ts";
 import { bytesError, type DesignWeights, designWeights, weightsOverTime } from "../watched/horvitz-thompson.ts";
 import { lostShare } from "../watched/lost-watches.ts";
@@ -36,6 +37,9 @@ export interface WatchSet {
   readonly strays: readonly WatchSample[];
   readonly regions: RegionSet;
   readonly exposures: readonly Exposure[];
+  /** By which law each was given its time: one that few were given it by counts as its neighbour. */
+  readonly law: Uint32Array;
+  readonly lawAt: LawAt;
   readonly weights: DesignWeights;
   /** Standard error of the bytes of all of its strata over them. */
   readonly bytes_error: () => number;
@@ -90,6 +94,7 @@ interface SetPlace {
   readonly seed: number;
   /** Of a moment: as rarityOver has it of the watches of these designs. */
   readonly rarityAt: (begin_ns: number) => number;
+  readonly lawAt: LawAt;
   readonly strays: readonly WatchSample[];
   readonly regions: RegionSet;
   /** As sharesOfTurns has it; not known where absent. */
@@ -97,7 +102,7 @@ interface SetPlace {
 }
 
 export function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
-  const { span, gap, trap, unwatched, young, lost, touched_per_s, seed, strays, regions } = place;
+  const { span, gap, trap, unwatched, young, lost, touched_per_s, seed, lawAt, strays, regions } = place;
   const exposures = watches.flatMap((watch) => exposureIn(watch, span, gap) ?? []);
   const found = exposures.map(({ watch }) => watch);
   const elsewhere = strays.filter((watch) => exposureIn(watch, span, gap) !== null);
@@ -118,6 +123,8 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
     strays,
     regions,
     exposures,
+    law: withMany(found.map(({ begin_ns }) => lawAt(begin_ns))),
+    lawAt,
     weights,
     bytes_error: () => bytesError(found, weights, span, hasAll, lives),
     resamples: () => {
@@ -189,6 +196,7 @@ export function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blo
     strays: [],
     regions: NO_REGIONS,
     rarityAt: () => 1,
+    lawAt: () => 0,
     trap: meanTrapNs(input.trap_cost_ns),
   };
   const none = watchSet([], { ...nothing, span, gap: gap_ns, seed: input.seed }, 0);
@@ -265,10 +273,11 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const watches = split(telling);
   const unwatched = spans.map((span) => unwatchedShare(telling, span, input.passed_over));
   const lost = lostShare(input);
+  const lawAt = lawsOf(telling);
   const rarity = {
-    readable: rarityOver(telling.filter(isReadable)),
-    storing: rarityOver(telling.filter(isUniform)),
-    every: rarityOver(telling),
+    readable: rarityOver(telling.filter(isReadable), lawAt),
+    storing: rarityOver(telling.filter(isUniform), lawAt),
+    every: rarityOver(telling, lawAt),
   };
   const turns = spans.map((span) => sharesOfTurns(telling, span, rarity.every));
   const regions = regionSets(input.regions, keyOf);
@@ -300,7 +309,8 @@ export function groupsOf(input: AnalysisInput): Group[] {
       const young = mine.length > 0 ? youngShare(ofClass, span, input.draw_lag_ns ?? 0) : 0;
       const touched_per_s = touchedPerSecond({ ...kind, span, faults: counted(span) }, (all) => all.first_touches);
       const seen = { unwatched: unwatched[s] ?? 0, young, lost, touched_per_s };
-      const place = { span, gap, trap, ...seen, seed: input.seed, regions: ofClass, turnsOf: turns[s] ?? (() => null) };
+      const lives = { regions: ofClass, turnsOf: turns[s] ?? (() => null) };
+      const place = { span, gap, trap, ...seen, seed: input.seed, lawAt, ...lives };
       const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: 0 | 1 | 2): WatchSet =>
         watchSet(some, { ...place, rarityAt, strays: strays.filter(DESIGNS[which]) }, stream + which);
       const uniform = set(readable, rarity.readable, 0);

@@ -1,6 +1,7 @@
 /** Single regions as groups: the watches that fell into one are drawn uniformly from it, or from each of the strata that share it. */
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { rarityOver } from "../watched/arming-density.ts";
+import { lawsOf } from "../watched/dwell-laws.ts";
 import { lostShare } from "../watched/lost-watches.ts";
 import { tellingWatches } from "../watched/named-words.ts";
 import { passGapNs } from "../watched/passes.ts";
@@ -64,7 +65,8 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
   const blocks = blockResamples(input.seed);
   const telling = tellingWatches(input.watches);
   const uniform = telling.filter(isUniform);
-  const rarity = { readable: rarityOver(uniform.filter(isReadable)), storing: rarityOver(uniform) };
+  const lawAt = lawsOf(telling);
+  const rarity = { readable: rarityOver(uniform.filter(isReadable), lawAt), storing: rarityOver(uniform, lawAt) };
   const { regions, seed } = input;
   const unwatched = unwatchedShare(telling, span, input.passed_over);
   const lost = lostShare(input);
@@ -81,7 +83,8 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
     const readable = drawn.filter(isReadable);
     const region: RegionSet = { all: regions, rows: Uint32Array.of(row) };
     const young = youngShare(region, span, input.draw_lag_ns ?? 0);
-    const place = { span, gap, trap, unwatched, young, lost, touched_per_s: 0, seed, strays: [], regions: region };
+    const seen = { unwatched, young, lost, touched_per_s: 0 };
+    const place = { span, gap, trap, ...seen, seed, lawAt, strays: [], regions: region };
     const set = watchSet(readable, { ...place, rarityAt: rarity.readable }, STREAM + 2 * row);
     const group: Group = {
       ...emptyGroup(input, span, gap, blocks),

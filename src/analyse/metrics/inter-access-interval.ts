@@ -85,11 +85,12 @@ export function intervalsSeen(group: Group): Intervals {
   const counted = units.map(({ complete, censored }) => complete.length + censored.length);
   const seen = set.exposures.map(({ passes }) => passes.count);
   return {
-    sample: pooledSample(units, weights),
+    sample: pooledSample(units, weights, set.law),
     shortest: () =>
       pooledSample(
         unitsOf((time, traps) => withoutTraps(time, traps, set.trap_ns)),
         weights,
+        set.law,
       ),
     undrawn:
       undrawnPasses(set, { time_ns, weights, counted, seen }) +
@@ -190,6 +191,7 @@ export const interAccessInterval: MetricFamily = {
   estimator: [
     "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random.",
     "The time to the next one is right-censored where the watch ended before it.",
+    "Watches are given more time while tokens are long: how long it is to the next pass is told of each law by which they were given it by those of that law, and the curve ends where more than 2 % of the passes are left under one that too few were looked at so long by.",
     "Product-limit curve, each pass weighted by the bytes that it stands for, as far as each that was looked at so long stands for fewer than five like it; intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing.",
     "Strata of which no watch saw a pass in the time that counts may have some all the same (Clopper-Pearson): and so may watches of which a trap was lost: the interval holds that all of theirs are shorter, and that all are longer.",
     "Soon after memory came fewer windows hold a pass than later: each counts by the inverse of the chance that one does, for 20 at most, and as many as are among the earliest may lie before these; each byte that came has a first pass that no watch saw, which may be of any time to the next.",

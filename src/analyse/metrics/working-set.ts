@@ -29,8 +29,39 @@ function capped(uncapped: Interval, most: number): Interval {
   return interval(cap(uncapped.value), cap(uncapped.lo), cap(uncapped.hi));
 }
 
+/** With fewer watches as long as the window a law says nothing of the moments at which it held. */
+const FEWEST_OF_LAW = 10;
+/** Above this share of the moments of which too few are as long it is a bound: what goes on then is anybody's guess. */
+const MOST_MISSING = 0.02;
+const TOO_FEW = "too few watches are as long as the window";
+
+/**
+ * Where watches were given time by several laws, as many of one are as long as the window as fits its law, whatever share of the run it held for.
+ * @returns what each exposure that is so long counts for, and the share of the moments of which too few are
+ */
+function eachLaw(
+  { law, weights }: WatchSet,
+  begun: readonly number[],
+  long: readonly number[],
+): { times: readonly number[]; missing: number } {
+  if (law.every((number) => number === 0)) return { times: [], missing: 0 };
+  const sumOf = (some: readonly number[]): number => some.reduce((sum, i) => sum + (weights.bytes[i] ?? 0), 0);
+  const ofLaw = Map.groupBy(long, (i) => law[i] ?? 0);
+  const times: number[] = [];
+  let missing = 0;
+  for (const [number, members] of Map.groupBy(begun, (i) => law[i] ?? 0)) {
+    const those = ofLaw.get(number) ?? [];
+    const share = sumOf(members) / sumOf(begun);
+    if (those.length < FEWEST_OF_LAW) missing += share;
+    else for (const i of those) times[i] = share / (sumOf(those) / sumOf(long));
+  }
+  // One that says nothing has no share of those that are told.
+  for (const i of long) times[i] ??= 0;
+  return { times, missing };
+}
+
 /** The share of the bytes drawn that was touched within the window; of shorter watches what that share is at least, and no more than all. */
-function touchedShare(set: WatchSet, window: number): { share: Interval; n: number; whole: boolean } {
+function touchedShare(set: WatchSet, window: number): { share: Interval; n: number; few: string | null } {
   const { exposures, weights, span } = set;
   const untold = untoldMoments(set);
   // Between two pieces of the span is other work: what that touches is not in it.
@@ -44,30 +75,38 @@ function touchedShare(set: WatchSet, window: number): { share: Interval; n: numb
     const first = passes.start_ns[0] ?? Number.POSITIVE_INFINITY;
     return passes.count > 0 && first <= armed_ns + window && isWhole(armed_ns, first);
   };
-  const count = (which: (e: Exposure) => boolean): { share: Interval; n: number } => {
-    const members = exposures.map((e, i) => [e, weights.bytes[i] ?? 0] as const).filter(([e]) => which(e));
-    const share = weightedProportion(
-      members.map(([e]) => (touched(e) ? 1 : 0)),
-      members.map(([, w]) => w),
+  const count = (members: readonly number[], times: readonly number[]): Interval =>
+    weightedProportion(
+      members.map((i) => (exposures[i] !== undefined && touched(exposures[i]) ? 1 : 0)),
+      members.map((i) => (weights.bytes[i] ?? 0) * (times[i] ?? 1)),
     );
-    return { share, n: members.length };
-  };
-  const long = count(fits);
-  if (long.n >= FEWEST) {
-    const { value, lo, hi } = long.share;
-    const wide = interval(value, lo === null ? null : lo * (1 - untold), hi === null ? null : Math.min(1, hi + untold));
-    return { share: wide, n: long.n, whole: true };
+  const begun = [...exposures.keys()].filter(
+    (i) => exposures[i] !== undefined && isInside(span, exposures[i].armed_ns),
+  );
+  const long = begun.filter((i) => exposures[i] !== undefined && fits(exposures[i]));
+  if (long.length >= FEWEST) {
+    const { times, missing } = eachLaw(set, begun, long);
+    const { value, lo, hi } = count(long, times);
+    const unknown = untold + (1 - untold) * missing;
+    const wide = interval(
+      value,
+      lo === null ? null : lo * (1 - unknown),
+      hi === null ? null : Math.min(1, hi + unknown),
+    );
+    if (missing <= MOST_MISSING) return { share: wide, n: long.length, few: null };
+    const few = `too few watches are as long as the window in ${Math.round(100 * missing)} % of the time`;
+    return { share: interval(null, wide.lo, wide.hi), n: long.length, few };
   }
-  const some = count((e) => isInside(span, e.armed_ns));
+  const some = { share: count(begun, []), n: begun.length };
   const least = some.share.lo === null ? null : some.share.lo * (1 - untold);
-  return { share: interval(null, least, least !== null && least > 0 ? 1 : null), n: some.n, whole: false };
+  return { share: interval(null, least, least !== null && least > 0 ? 1 : null), n: some.n, few: TOO_FEW };
 }
 
 export interface WindowTouched {
   readonly estimate: Interval;
   /** Watches that tell. */
   readonly n: number;
-  /** Whether enough of them are as long as the window. */
+  /** Whether enough of them are as long as the window, whatever went on. */
   readonly whole: boolean;
   /** Why it is no more than a bound; null where there is a value. */
   readonly why: string | null;
@@ -82,10 +121,9 @@ export function figureWindow({ span: { turn_ns } }: Group): number {
 export function touchedWithin(group: Group, window: number): WindowTouched {
   const { uniform, regions, span } = group;
   const bytes = uniform.weights.total_bytes;
-  const { share, n, whole } = touchedShare(uniform, window);
+  const { share, n, few } = touchedShare(uniform, window);
   // What comes while the window lasts was not there to be drawn when it began.
   const born = (bornPerSecond(group) * window) / 1e9;
-  const few = whole ? null : "too few watches are as long as the window";
   const none = share.value === 0 ? `none of ${n} watched words was used within the window` : null;
   const why =
     few ?? none ?? (born > MOST_BORN * bytes ? `${formatBytes(born)} come into being within the window` : null);
@@ -101,7 +139,7 @@ export function touchedWithin(group: Group, window: number): WindowTouched {
   );
   const { value, lo, hi } = capped(scaled(moments, bytes), peakBytes(regions, span));
   const estimate = interval(why === null ? value : null, lo, hi === null ? null : hi + born);
-  return { estimate, n, whole, why };
+  return { estimate, n, whole: few === null, why };
 }
 
 const NO_PIECE = "no two of its steps follow each other, so that none of it is as long as the window";
@@ -187,6 +225,7 @@ export const workingSet: MetricFamily = {
   estimator: [
     "A watch begins at a random moment: the share of the watches as long as window_ns, or whose bytes are freed within it, that see an access within it, times the bytes drawn.",
     "Moments in which nothing was looked at, or memory was too young to be drawn, and watches of which a trap was lost may have seen an access or none.",
+    "Watches are given more time while tokens are long: those of each law by which they were given it count by the time in which it held, and where fewer than 10 of one are as long as window_ns, in more than 2 % of the moments, there are bounds.",
     "Where fewer than 30 are as long, the share that all of them see is a lower bound, and what is mapped an upper one.",
     "Never above the mapped size, but for bytes that come into being within the window, which the upper end holds: above 1 % of the bytes there are bounds.",
     "Where no watch saw an access it has an upper end only.",

@@ -67,7 +67,7 @@ function timesOf(set: WatchSet, next: NextOf, limit: number): NextTimes {
     const time = next(exposure, set.gap_ns, spanEnd);
     all += weight;
     if (!time.isWhole && exposure.byTrap) cut += weight;
-    return [{ unit, weight, ...time }];
+    return [{ unit, weight, law: set.law[unit] ?? 0, ...time }];
   });
   return { cases, cut: all > 0 ? cut / all : 0 };
 }

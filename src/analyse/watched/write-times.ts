@@ -85,7 +85,7 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
     for (const { pass, need_ns, traps, reads, seen_ns, isWhole } of writeHistory(exposure).epochs) {
       if (!inside.has(pass)) continue;
       const weight = each * windows.weight(unit, exposure.passes.start_ns[pass] ?? 0);
-      cases.push({ unit, weight, seen: seen_ns, isWhole, value: need_ns, traps, reads });
+      cases.push({ unit, weight, law: set.law[unit] ?? 0, seen: seen_ns, isWhole, value: need_ns, traps, reads });
       all += weight;
       if (!isWhole && exposure.byTrap) cut += weight;
     }
@@ -206,11 +206,12 @@ function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
   const counted = units.map(({ complete, censored }) => complete.length + censored.length);
   const seen = set.exposures.map((exposure) => agesOf(exposure).length);
   return {
-    sample: pooledSample(units, weights),
+    sample: pooledSample(units, weights, set.law),
     shortest: () =>
       pooledSample(
         unitsOf(({ age_ns, traps }) => withoutTraps(age_ns, traps, set.trap_ns)),
         weights,
+        set.law,
       ),
     cut,
     undrawn:

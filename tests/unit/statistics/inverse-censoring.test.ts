@@ -27,6 +27,26 @@ describe("a case that was seen whole", () => {
   });
 });
 
+describe("cases that were looked at by two laws", () => {
+  const RESAMPLES = resample(new Uint8Array(120), 1, 0, 199);
+  /** Under the first law so many are cut at 10 and the others seen whole at 20, under the second 40 are seen whole at 60. */
+  const cases = (cut: number, isTwo: boolean) =>
+    Array.from({ length: 120 }, (_, unit): TimedCase => {
+      const isWhole = unit >= cut;
+      const time = unit >= 80 ? 60 : isWhole ? 20 : 10;
+      return { unit, weight: 1, law: isTwo && unit >= 80 ? 1 : 0, seen: time, isWhole, value: time };
+    });
+
+  test("stand for those of their own law", () => {
+    expect(quantilesOfCases(cases(60, true), [0.5], RESAMPLES)[0]?.value).toBe(20);
+    expect(quantilesOfCases(cases(60, false), [0.5], RESAMPLES)[0]?.value).toBe(60);
+  });
+
+  test("tell nothing where those of one law would stand for five or more", () => {
+    expect(quantilesOfCases(cases(72, true), [0.5], RESAMPLES)[0]).toEqual({ value: null, lo: 10, hi: null });
+  });
+});
+
 describe("values that may be short however long it takes to know them", () => {
   const RESAMPLES = resample(new Uint8Array(100), 1, 0, 199);
   /** So many cases of which nothing is known when they are cut at 10, and the others, of which the value is 4, seen whole at `seen`. */

@@ -5,7 +5,7 @@ import { METRICS } from "../../../src/analyse/metrics/registry.ts";
 import { coverageOf } from "../../../src/simulate/coverage.ts";
 import type { World, WorldKind } from "../../../src/simulate/world.ts";
 import { firstIndex } from "../../../src/statistics/first-index.ts";
-import { loads, MS, one, RUN_NS, SECOND, words } from "./shapes.ts";
+import { loads, MS, one, RUN_NS, SECOND, timesFrom, words } from "./shapes.ts";
 
 setDefaultTimeout(180_000);
 
@@ -24,20 +24,32 @@ const periodBefore =
     return lengths.sort((a, b) => a - b)[lengths.length >> 1] ?? 0;
   };
 
+/** Steps of both lengths by turns of some seconds, and these turns. */
+function stepsByTurns(random: () => number): {
+  steps: StepSample[];
+  turns: (readonly [from: number, end: number, isShort: boolean])[];
+} {
+  const steps: StepSample[] = [];
+  const turns: (readonly [number, number, boolean])[] = [];
+  let isShort = random() < 0.5;
+  for (let now = 0; now + LONG <= RUN_NS; isShort = !isShort) {
+    const from = now;
+    const until = Math.min(RUN_NS - LONG, now + SECOND * (2 + 2 * random()));
+    while (now <= until) {
+      const end_ns = now + (isShort ? SHORT : LONG) * (0.9 + 0.2 * random());
+      steps.push({ step: "decode", begin_ns: now, end_ns, n_tokens: 1 });
+      now = end_ns;
+    }
+    turns.push([from, now, isShort]);
+  }
+  return { steps, turns };
+}
+
 /** Each word is read once in a short step, and so often in a long one. */
 const engine = (inLong: number): WorldKind => ({
   name: `steps of 4 and 20 ms by turns of some seconds, ${inLong} reads in a long one`,
   make: (random): World => {
-    const steps: StepSample[] = [];
-    let isShort = random() < 0.5;
-    for (let now = 0; now + LONG <= RUN_NS; isShort = !isShort) {
-      const until = Math.min(RUN_NS - LONG, now + SECOND * (2 + 2 * random()));
-      while (now <= until) {
-        const end_ns = now + (isShort ? SHORT : LONG) * (0.9 + 0.2 * random());
-        steps.push({ step: "decode", begin_ns: now, end_ns, n_tokens: 1 });
-        now = end_ns;
-      }
-    }
+    const { steps } = stepsByTurns(random);
     const list = words(() => {
       const place = random();
       return loads(
@@ -60,5 +72,63 @@ for (const inLong of [0, 4]) {
     expect(ok).toBe(SEEDS);
     expect(held ?? 0).toBeGreaterThanOrEqual(SEEDS - 1);
     expect(ratio).toBeWithin(0.97, 1.03);
+  });
+}
+
+/** Memory that goes by a clock of its own, so many ms from one use to the next while steps are short, and so many while they are long. */
+const clocked = (inShort: number, inLong: number): WorldKind => ({
+  name: `used every ${inShort} ms while steps take 4 ms, every ${inLong} ms while they take 20`,
+  make: (random): World => {
+    const { steps, turns } = stepsByTurns(random);
+    const list = words(() => {
+      const uses = turns.map(([from, end, isShort]) => {
+        const period = (isShort ? inShort : inLong) * MS;
+        return timesFrom(from + random() * period, end, () => period);
+      });
+      return loads(uses.flat());
+    }, 100);
+    return one("runtime", list, { steps, token_period_ns: periodBefore(steps) });
+  },
+});
+
+for (const [inShort, inLong, median] of [
+  [20, 60, 20],
+  [60, 20, 20],
+] as const) {
+  test(`a class that is used every ${inShort} ms at one pace and every ${inLong} ms at another counts each by its time`, () => {
+    const rows = coverageOf(clocked(inShort, inLong), { seeds: SEEDS });
+    const rowOf = (metric: string) => rows.find((row) => row.metric === metric && row.phase === "all");
+    for (const metric of ["read_bytes_per_s", "iai_p50_ns", "iai_p90_ns"]) {
+      const row = rowOf(metric);
+      if (metric !== "iai_p90_ns") expect(row?.ok ?? 0).toBeGreaterThan(SEEDS / 2);
+      expect(row?.held ?? 0).toBeGreaterThanOrEqual((row?.ok ?? 0) - 1);
+      expect(row?.right).toBe(row?.bound ?? -1);
+    }
+    expect(rowOf("read_bytes_per_s")?.ratio).toBeWithin(0.95, 1.05);
+    expect(rowOf("iai_p50_ns")?.truth?.hi).toBe(median * MS);
+  });
+}
+
+/** Seven words of ten are read in the steps of one length alone. */
+const halfUsed = (inShort: boolean): WorldKind => ({
+  name: `most of the words are read in ${inShort ? "short" : "long"} steps alone`,
+  make: (random): World => {
+    const { steps } = stepsByTurns(random);
+    const list = words((word) => {
+      const place = random();
+      const mine = steps.filter((step) => word % 10 < 3 || lengthOf(step) < LONG / 2 === inShort);
+      return loads(mine.map((step) => step.begin_ns + place * lengthOf(step)));
+    }, 100);
+    return one("weight", list, { steps, token_period_ns: periodBefore(steps) });
+  },
+});
+
+for (const inShort of [true, false]) {
+  test(`a working set of what is used in ${inShort ? "short" : "long"} steps alone is no value where watches of one pace are too short for it`, () => {
+    const rows = coverageOf(halfUsed(inShort), { seeds: SEEDS });
+    const row = rows.find(({ metric, phase }) => metric === "working_set_bytes" && phase === "all");
+    expect(row?.held).toBe(row?.ok ?? -1);
+    expect(row?.right).toBe(row?.bound ?? -1);
+    expect((row?.ok ?? 0) + (row?.bound ?? 0)).toBe(SEEDS);
   });
 }

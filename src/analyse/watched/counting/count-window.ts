@@ -5,6 +5,7 @@ import { firstIndex } from "../../../statistics/first-index.ts";
 import type { WatchSet } from "../../input/group.ts";
 import { coveredNs } from "../../input/span.ts";
 import type { Exposure } from "../exposure.ts";
+import { evenLaws } from "./even-laws.ts";
 
 /**
  * Passes that may go unseen after the k-th trap, as a share of those seen: this much bias is not corrected. The more may, the
@@ -212,14 +213,15 @@ function computeWindows(set: WatchSet, leastLimit: number): CountWindows {
  */
 export function passWeights(set: WatchSet, time_ns = countWindows(set).time_ns): Float64Array {
   const { bytes, stratum } = set.weights;
+  const even = evenLaws(set, time_ns);
   const total = new Map<number, [bytes: number, time: number]>();
   stratum.forEach((s, i) => {
     const [b, t] = total.get(s) ?? [0, 0];
     const w = bytes[i] ?? 0;
-    total.set(s, [b + w, t + w * (time_ns[i] ?? 0)]);
+    total.set(s, [b + w, t + w * (even[i] ?? 1) * (time_ns[i] ?? 0)]);
   });
   return bytes.map((w, i) => {
     const [b, t] = total.get(stratum[i] ?? 0) ?? [0, 0];
-    return t > 0 ? (b * w) / t : 0;
+    return t > 0 ? (b * w * (even[i] ?? 1)) / t : 0;
   });
 }

@@ -7,7 +7,7 @@ import type { WatchSet } from "../../input/group.ts";
 import { coveredNs, coveredStepNs, coveredSteps, isInside, type Span, stepBy } from "../../input/span.ts";
 import { meanInLives } from "../drawn-lives.ts";
 import { countWindows, type PassCounting, passesIn, windowOf } from "./count-window.ts";
-import { windowsByAge } from "./moments-after-birth.ts";
+import { evenWindows } from "./moments-after-birth.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
 
 /** With fewer windows that hold some of a kind, they say too little of how much of it windows hold. */
@@ -126,7 +126,7 @@ function inLives(
 
 /** The passes of one stratum. */
 function countStratum(set: WatchSet, members: readonly number[], parts: Parts): Counted {
-  const { time_ns, amount } = windowsByAge(set);
+  const { time_ns, amount } = evenWindows(set);
   const { steps, window_ns } = set.span;
   const bytes = (i: number): number => set.weights.bytes[i] ?? 0;
   const time = members.reduce((sum, i) => sum + bytes(i) * (time_ns[i] ?? 0), 0);
@@ -208,7 +208,7 @@ function heldWith(
 /** Passes of a time, whatever steps it has. */
 export function overTime(set: WatchSet): PassCounting {
   const { length_ns, unseen, cut } = countWindows(set);
-  const { time_ns, weight } = windowsByAge(set);
+  const { time_ns, weight } = evenWindows(set);
   return {
     held: time_ns,
     passes: (i) => passesIn(set, i, length_ns[i] ?? 0),
@@ -235,7 +235,7 @@ export function overGeneration(set: WatchSet): PassCounting {
   if (span.parts.length === 0) return byTime;
   const { passes: inWindow, unseen, cut } = byTime;
   const { length_ns } = countWindows(set);
-  const byAge = windowsByAge(set);
+  const byAge = evenWindows(set);
   const parts: Parts = Object.fromEntries(span.parts.map((part) => [part.step, partOf(set, part)]));
   const strata = new Map<number, Stratum>();
   const held = new Float64Array(exposures.length);

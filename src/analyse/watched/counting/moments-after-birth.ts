@@ -3,6 +3,7 @@ import { mostMean } from "../../../statistics/poisson-mean.ts";
 import type { UnitTimes } from "../../../statistics/recurrent-survival.ts";
 import type { WatchSet } from "../../input/group.ts";
 import { countWindows, givenLength, windowOf } from "./count-window.ts";
+import { evenLaws } from "./even-laws.ts";
 
 /** What a moment, or a step, counts for at most: of earlier ones too few windows tell. */
 export const MOST_TIMES = 20;
@@ -140,4 +141,24 @@ export function windowsByAge(set: WatchSet): WeighedWindows {
   const windows = found.get(set) ?? weighedByAge(set, length_ns, time_ns);
   found.set(set, windows);
   return windows;
+}
+
+const evened = new WeakMap<WatchSet, WeighedWindows>();
+
+/** The same, where watches were given time by several laws each of these by the time in which it held. */
+export function evenWindows(set: WatchSet): WeighedWindows {
+  const cached = evened.get(set);
+  if (cached !== undefined) return cached;
+  const windows = windowsByAge(set);
+  const even = evenLaws(set, windows.time_ns);
+  const all: WeighedWindows = {
+    time_ns: windows.time_ns.map((time, i) => time * (even[i] ?? 1)),
+    get early() {
+      return windows.early;
+    },
+    weight: (i, time) => (even[i] ?? 1) * windows.weight(i, time),
+    amount: (i, between) => (even[i] ?? 1) * windows.amount(i, between),
+  };
+  evened.set(set, all);
+  return all;
 }

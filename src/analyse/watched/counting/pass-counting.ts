@@ -5,7 +5,7 @@ import { coveredSteps, coveredTokens, stepBy } from "../../input/span.ts";
 import { meanInLives } from "../drawn-lives.ts";
 import { countWindows, type PassCounting, passesBetween, passesIn } from "./count-window.ts";
 import { overGeneration } from "./generation-counting.ts";
-import { windowsByAge } from "./moments-after-birth.ts";
+import { evenWindows } from "./moments-after-birth.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
 
 export type PassAxis = "seconds" | "tokens";
@@ -43,7 +43,7 @@ function turnsInLives(
 function overTokens(set: WatchSet): PassCounting {
   const { exposures, weights, span } = set;
   const byTime = countWindows(set);
-  const byAge = windowsByAge(set);
+  const byAge = evenWindows(set);
   const sizes = turnSizes(set);
   const perSize = (span.tokens ?? 0) / sizes.reduce((sum, size) => sum + size, 0);
   const held = new Float64Array(exposures.length);

@@ -51,6 +51,8 @@ function oneLateWrite(): WatchSet {
     strays: [],
     regions: { all: noRegions(), rows: new Uint32Array(0) },
     exposures,
+    law: new Uint32Array(40),
+    lawAt: () => 0,
     weights: { bytes: new Float64Array(40).fill(8), stratum: new Uint32Array(40), total_bytes: 320 },
     bytes_error: () => 0,
     resamples: () => resample(new Uint8Array(40), 1),
