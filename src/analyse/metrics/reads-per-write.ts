@@ -80,7 +80,9 @@ function stepFigures({ kvRows, kvUntold, input }: Group): Figure[] {
   if (n === 0) return [];
   const needs = Float64Array.from(units, ([sum]) => sum);
   const bytes = Float64Array.from(units, ([, sum]) => sum);
-  const estimate = ratioInterval(needs, bytes, resample(new Uint8Array(n), input.seed, 1001), carryingUnits(bytes));
+  // Rows that are kept from request to request have most of the needs, and are of few sequences.
+  const carrying = Math.min(carryingUnits(bytes), carryingUnits(needs));
+  const estimate = ratioInterval(needs, bytes, resample(new Uint8Array(n), input.seed, 1001), carrying);
   const base = { source: "step", n, coverage: 1 };
   const { kvEarly = null } = input;
   // Rows of early batches may be needed by none.
