@@ -40,7 +40,8 @@ export function rowsAheadIn({ strata, steps }: World, regions: readonly DrawRegi
     const rows = strata[i]?.rows;
     const [born, freed] = lifeOf(strata[i]);
     if (rows === undefined || untilNs < born || untilNs >= freed) return [];
-    const { first, sequences } = rows;
+    const { first } = rows;
+    const sequences = typeof rows.sequences === "function" ? rows.sequences(untilNs) : rows.sequences;
     const head: Head = { engine: ENGINE, pid: PID, context: 0n, next_row: first + tokens, sequences };
     return rowsAhead([head], [tensorOf(region, rows)]);
   });

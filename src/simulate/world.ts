@@ -18,8 +18,8 @@ export interface CacheRows {
   readonly words: number;
   /** The row that the first token of the first step writes: those before were there. */
   readonly first: number;
-  /** Sequences whose tokens share the cache: of several no single row is the next. */
-  readonly sequences: number;
+  /** Sequences whose tokens share the cache, at a moment where they change: of several no single row is the next. */
+  readonly sequences: number | ((now_ns: number) => number);
 }
 
 export interface WorldStratum {

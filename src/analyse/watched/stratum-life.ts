@@ -57,6 +57,8 @@ export function sharesOfTurns(
     if (!isInside(span, begin_ns)) continue;
     const turn = (design === "cohort" ? 0.5 : 1) * rarityAt(begin_ns);
     all += turn;
+    // The others stand for the turns that went to rows ahead, as these are there for some of the time only.
+    if (design === "ahead") continue;
     turns.set(stratum, (turns.get(stratum) ?? 0) + turn / (draw_weight > 0 ? draw_weight : 1));
   }
   return (stratum) => {

@@ -5,7 +5,7 @@ import { type CoverageRow, coverageOf } from "../../../src/simulate/coverage.ts"
 import { tryWorld } from "../../../src/simulate/trial.ts";
 import type { WorldKind } from "../../../src/simulate/world.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
-import { GUESSED_ROWS, ROW_CACHES } from "./row-caches.ts";
+import { GUESSED_ROWS, ONE_AND_SEVERAL, ROW_CACHES } from "./row-caches.ts";
 
 const SEEDS = 8;
 /** Of 8 intervals of 95 % more miss with a chance of 0.6 %. */
@@ -59,3 +59,12 @@ test("rows are watched ahead of their first write, which is what the watches see
 test("of a cache of two sequences no row is the next, so that none is watched ahead", () => {
   expect(aheadIn(ROW_CACHES[1])).toEqual([]);
 });
+
+test("rows of a cache that has one sequence and several by turns count alike, though half of the draws go ahead while it has one", () => {
+  const families = METRICS.filter(({ metrics }) => metrics.some(({ name }) => name === "read_bytes_per_s"));
+  const rows = coverageOf(ONE_AND_SEVERAL, { seeds: 12, families });
+  const read = rows.find((row) => row.region_type === "kv_cache" && row.metric === "read_bytes_per_s");
+  expect(read?.ok).toBe(12);
+  expect(read?.held ?? 0).toBeGreaterThanOrEqual(11);
+  expect(read?.ratio).toBeWithin(0.92, 1.08);
+}, 120_000);

@@ -1,7 +1,7 @@
 /** Caches that an engine fills row by row, a row with each token, of which the watches draw rows before they are written. */
 import type { StepSample } from "../../../src/analyse/input/input.ts";
 import { OP } from "../../../src/schema/operation.ts";
-import type { World, WorldKind, WorldStratum } from "../../../src/simulate/world.ts";
+import type { CacheRows, World, WorldKind, WorldStratum } from "../../../src/simulate/world.ts";
 import type { Random } from "../../../src/statistics/prng.ts";
 import { between, part, world } from "./served/parts.ts";
 import { type Hit, loads, MS, RUN_NS, SECOND, trace, words } from "./shapes.ts";
@@ -27,7 +27,7 @@ interface Cache {
   readonly steps: readonly StepSample[];
   /** True where a step reads a row that was there before it; `head` is the row of its first token. */
   readonly isRead: (row: number, step: number, head: number) => boolean;
-  readonly sequences?: number;
+  readonly sequences?: CacheRows["sequences"];
   /** Rows that each step writes, of which those of its tokens stay; one where absent. */
   readonly written?: number;
   readonly run?: number;
@@ -105,5 +105,17 @@ export const GUESSED_ROWS: WorldKind = {
     const isGood = (now: number): boolean => Math.floor((now + from) / TURN_NS) % 2 === 0;
     const steps = stepsOf(random, LONG_NS, (now) => (isGood(now) ? GUESSED : 1));
     return cached(random, { steps, isRead: (row, _, head) => row >= head - NEAR, written: GUESSED, run: LONG_NS });
+  },
+};
+
+/** One sequence, then several, by turns: of the latter each step reads all rows, of the former one in eight. */
+export const ONE_AND_SEVERAL: WorldKind = {
+  name: "a cache of one sequence and of several by turns of 4 s, 60 s",
+  make: (random) => {
+    const from = TURN_NS * random();
+    const isOne = (now: number): boolean => Math.floor((now + from) / TURN_NS) % 2 === 0;
+    const steps = stepsOf(random, LONG_NS, () => 1);
+    const isRead: Cache["isRead"] = (row, k) => !isOne(steps[k]?.begin_ns ?? 0) || (row + k) % 8 === 0;
+    return cached(random, { steps, isRead, sequences: (now) => (isOne(now) ? 1 : 4), run: LONG_NS });
   },
 };

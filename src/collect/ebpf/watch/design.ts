@@ -50,6 +50,9 @@ const SHORT_MOST_NS = 500e6;
 const SHORT_WITHOUT_TOKENS_NS = 80e6;
 /** A long watch outlasts a short one at least this many times, and at most as long as the run has lasted. */
 const LONG_TIMES_SHORT = 8;
+/** Share of the cache draws that are neither pairs nor long that go to rows ahead, and of these the share that sees the reads. */
+const AHEAD_SHARE = 1 / 2;
+const AHEAD_READS_SHARE = 1 / 2;
 /** How many tokens may pass before the row that is drawn ahead is written. */
 export const AHEAD_TOKENS = 8;
 
@@ -75,7 +78,7 @@ function longDesign(facts: DesignFacts, random: Random): Design {
 
 function aheadDesign(facts: DesignFacts, random: Random): Design {
   // Every other one waits for a second write that should not come; the others see the write and the reads after it.
-  if (random() < 0.5) return { ...longDesign(facts, random), name: "ahead", mode: "w" };
+  if (random() < 1 - AHEAD_READS_SHARE) return { ...longDesign(facts, random), name: "ahead", mode: "w" };
   const ahead = AHEAD_TOKENS * (facts.tokenPeriodNs ?? 0);
   const dwellLimitNs = shortDwellNs(facts.tokenPeriodNs) + ahead;
   return { name: "ahead", mode: "rw", trapLimit: TRAP_LIMIT, dwellLimitNs };
@@ -86,12 +89,33 @@ const NEVER_LONG = 3;
 /** A cohort takes two for as long, so it leaves only the pair's. */
 const COHORT_REGISTERS = 2;
 
+/** Which designs that hold registers for long a watch may have now. */
+function longOnes(facts: DesignFacts): { mayBeLong: boolean; mayBeCohort: boolean } {
+  const { registers, freeRegisters, longRegisters } = facts;
+  const hasTime = facts.longestNs > LONG_TIMES_SHORT * shortDwellNs(facts.tokenPeriodNs);
+  const isCohort = longRegisters === 0 && registers >= 4 && freeRegisters >= COHORT_REGISTERS;
+  return {
+    mayBeLong: hasTime && longRegisters + NEVER_LONG < registers,
+    mayBeCohort: hasTime && facts.regionType !== "weight" && isCohort,
+  };
+}
+
+/**
+ * Share of the turns of a stratum that go to its words whatever is written next. Rows ahead are there for some of the time only, as they are not while
+ * a cache has several sequences: words would count more in the other time, as more watches fall on them.
+ */
+export function notAhead(facts: DesignFacts): number {
+  if (!facts.hasRowsAhead || facts.regionType !== "kv_cache" || facts.needsPair) return 1;
+  const { mayBeLong, mayBeCohort } = longOnes(facts);
+  const pairs = facts.registers > 1 ? PAIR_SHARE : 0;
+  const rest = 1 - pairs - (mayBeCohort ? COHORT_SHARE : 0) - (mayBeLong ? LONG_SHARE : 0);
+  return 1 - rest * AHEAD_SHARE * (mayBeLong ? 1 : AHEAD_READS_SHARE);
+}
+
 /** The design of the next watch; null where it needs more registers than are free, so that it waits for them. */
 export function chooseDesign(facts: DesignFacts, random: Random): Design | null {
   const { turn, registers, freeRegisters } = facts;
-  const hasTime = facts.longestNs > LONG_TIMES_SHORT * shortDwellNs(facts.tokenPeriodNs);
-  const mayBeLong = hasTime && facts.longRegisters + NEVER_LONG < registers;
-  const mayBeCohort = hasTime && facts.longRegisters === 0 && registers >= 4 && freeRegisters >= COHORT_REGISTERS;
+  const { mayBeLong, mayBeCohort } = longOnes(facts);
   const short = (mode: WatchMode, trapLimit: number): Design => ({
     name: "short",
     mode,
@@ -103,11 +127,11 @@ export function chooseDesign(facts: DesignFacts, random: Random): Design | null 
   if (registers > 1 && (facts.needsPair || turn < PAIR_SHARE)) return freeRegisters < 2 ? null : short("pair", limit);
   const isCohort = turn >= PAIR_SHARE && turn < PAIR_SHARE + COHORT_SHARE;
   const longFrom = PAIR_SHARE + COHORT_SHARE;
-  if (isCohort && facts.regionType !== "weight" && mayBeCohort) {
+  if (isCohort && mayBeCohort) {
     return { ...longDesign(facts, random), name: "cohort", mode: "w" };
   }
   if (turn >= longFrom && turn < longFrom + LONG_SHARE && mayBeLong) return longDesign(facts, random);
-  if (facts.hasRowsAhead && facts.regionType === "kv_cache" && random() < 0.5) {
+  if (facts.hasRowsAhead && facts.regionType === "kv_cache" && random() < AHEAD_SHARE) {
     const design = aheadDesign(facts, random);
     if (design.mode === "rw" || mayBeLong) return design;
   }

@@ -1,7 +1,7 @@
 /** Watches on words drawn at random from the live regions, each with the design that its turn asks for. */
 import { wholeStratum } from "../../../regions/sampled-stratum.ts";
 import type { Random } from "../../../statistics/prng.ts";
-import { chooseDesign, type Design } from "./design.ts";
+import { chooseDesign, type Design, type DesignFacts, notAhead } from "./design.ts";
 import { createDrawer, type Draw, type DrawRegion, drawWord, frameOf, lineMate } from "./draw.ts";
 import type { ResidentWords } from "./frame/resident-words.ts";
 import type { BlankTurn, PlannedWatch, Room, WatchChoice } from "./watch-choice.ts";
@@ -37,22 +37,19 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
   const needsPair = new Set<string>();
   let pending: Pending | null = null;
 
-  function designOf({ region }: Draw, turn: number, hasRowsAhead: boolean, room: Room): Design | null {
-    return chooseDesign(
-      {
-        turn,
-        regionType: region.region_type,
-        tokenPeriodNs: sources.tokenPeriodNs(),
-        elapsedNs: room.elapsedNs,
-        registers: room.registers,
-        freeRegisters: room.freeRegisters,
-        longRegisters: room.longRegisters,
-        longestNs: room.longestNs,
-        hasRowsAhead,
-        needsPair: needsPair.has(region.stratum),
-      },
-      random,
-    );
+  function factsOf({ region }: Draw, turn: number, hasRowsAhead: boolean, room: Room): DesignFacts {
+    return {
+      turn,
+      regionType: region.region_type,
+      tokenPeriodNs: sources.tokenPeriodNs(),
+      elapsedNs: room.elapsedNs,
+      registers: room.registers,
+      freeRegisters: room.freeRegisters,
+      longRegisters: room.longRegisters,
+      longestNs: room.longestNs,
+      hasRowsAhead,
+      needsPair: needsPair.has(region.stratum),
+    };
   }
 
   /**
@@ -102,11 +99,14 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
       const turn = pending?.turn ?? random();
       const { region_type } = draw.region;
       const ahead = region_type === "kv_cache" ? sources.rowsAhead() : [];
-      const design = designOf(draw, turn, ahead.length > 0, room);
+      const facts = factsOf(draw, turn, ahead.length > 0, room);
+      const design = chooseDesign(facts, random);
       // The draw waits for its registers: another in its place would be a choice by what is running.
       pending = design === null ? { draw, turn, from: regions, isGone: false } : null;
       if (design === null) return null;
-      return wordsOf(draw, design, ahead);
+      // What a turn may give to the rows ahead it does not give to the other words.
+      const drawWeight = draw.drawWeight * (design.name === "ahead" ? 1 : notAhead(facts));
+      return wordsOf({ ...draw, drawWeight }, design, ahead);
     },
     learn(stratum, { mode, seen }) {
       if (seen.undecided > 0) needsPair.add(stratum);

@@ -4,6 +4,7 @@ import {
   type Design,
   type DesignFacts,
   isLong,
+  notAhead,
   shortDwellNs,
   TRAP_LIMIT,
 } from "../../../../../src/collect/ebpf/watch/design.ts";
@@ -93,6 +94,17 @@ describe("the design of a watch", () => {
     expect(ahead.length / designs.length).toBeGreaterThan(0.3);
     expect(new Set(ahead.map(({ mode }) => mode))).toEqual(new Set(["rw", "w"]));
     expect(many({ regionType: "kv_cache" }).some(({ name }) => name === "ahead")).toBe(false);
+  });
+
+  test("has the chance to be of any word that is noted for it, whether rows ahead can be drawn or not", () => {
+    for (const changes of [{}, { longRegisters: 1 }, { registers: 2, freeRegisters: 2 }, { longestNs: 1e6 }]) {
+      const cache = { ...changes, regionType: "kv_cache", hasRowsAhead: true } as const;
+      const designs = Array.from({ length: 20 }, () => many(cache)).flat();
+      const others = designs.filter(({ name }) => name !== "ahead").length / designs.length;
+      expect(Math.abs(others - notAhead({ ...facts, ...cache }))).toBeLessThan(0.02);
+    }
+    expect(notAhead({ ...facts, regionType: "kv_cache" })).toBe(1);
+    expect(notAhead({ ...facts, hasRowsAhead: true })).toBe(1);
   });
   test("is a cohort for data that is written, never for weights", () => {
     const cohorts = many({ regionType: "activation" }).filter(({ name }) => name === "cohort");
