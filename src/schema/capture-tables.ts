@@ -216,12 +216,7 @@ export const CAPTURE_TABLES = {
         "Bytes of the stratum when drawn; of memory without a tensor an estimate of what was in memory.",
       ),
       col("inclusion_probability", "f64", "1", "Probability that this draw took these bytes, given its stratum."),
-      col(
-        "draw_weight",
-        "f64",
-        "1",
-        "Share of draws that its stratum was given; of words that are not drawn ahead of the token axis, without what goes to those that are.",
-      ),
+      col("draw_weight", "f64", "1", "Share of draws given to its stratum; for other words less those to rows ahead."),
       col("trap_limit", "u32", "traps", "k: the watch ends at this trap."),
       col("dwell_limit_ns", "u64", "ns", "The watch ends after this time."),
       col("n_hits", "u32", "traps", "Traps of the target inside the exposure."),
