@@ -1,10 +1,16 @@
 /** How densely watches began over the run: less so late, as long ones hold registers, and as deep ones take longer turns. */
+import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSample } from "../input/input.ts";
 import type { LawAt } from "./dwell-laws.ts";
 
 /** Watches of one piece of the run: fewer tell its density badly. */
 export const LEAST_PER_PIECE = 24;
 const MOST_PIECES = 64;
+/** Where the pauses between beginnings go on for some watches as they are, as where watches rest while the program copies, these tell the density of as few. */
+const FEW_PER_PIECE = 6;
+/** So many times as uneven as by chance, and by so many standard errors. */
+const UNEVEN = 1.5;
+const SURE_Z = 4;
 /** A watch of a piece that was hardly looked at stands for no more than so many others: it would carry all. */
 export const MOST_RARE = 2;
 
@@ -39,7 +45,48 @@ export function rarityOver(watches: readonly WatchSample[], lawAt: LawAt = () =>
   };
 }
 
+const meanOf = (numbers: readonly number[]): number => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
+
+function varianceOf(numbers: readonly number[]): number {
+  const mean = meanOf(numbers);
+  return meanOf(numbers.map((x) => (x - mean) ** 2));
+}
+
+/** Sums of so many that follow each other. */
+const sumsOf = (numbers: readonly number[], each: number): number[] =>
+  Array.from({ length: Math.floor(numbers.length / each) }, (_, i) =>
+    numbers.slice(i * each, (i + 1) * each).reduce((sum, x) => sum + x, 0),
+  );
+
+/**
+ * How many watches tell the density of a piece of the run: few, where long pauses follow long ones and short ones short ones more than chance would have it.
+ * @param pauses between beginnings, in order of time, ns
+ */
+export function watchesPerPiece(pauses: readonly number[]): number {
+  const sums = sumsOf(pauses, FEW_PER_PIECE);
+  const byChance = FEW_PER_PIECE * varianceOf(pauses);
+  if (sums.length < 2 || !(byChance > 0)) return LEAST_PER_PIECE;
+  const most = Math.max(UNEVEN, 1 + SURE_Z * Math.sqrt(2 / sums.length));
+  return varianceOf(sums) > most * byChance ? FEW_PER_PIECE : LEAST_PER_PIECE;
+}
+
 function rarityByPiece(watches: readonly WatchSample[]): (begin_ns: number) => number {
+  const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
+  const pauses = Array.from(begins.subarray(1), (begin, i) => begin - (begins[i] ?? begin));
+  return watchesPerPiece(pauses) === FEW_PER_PIECE ? rarityByPauses(begins, pauses) : rarityByTime(watches);
+}
+
+/** Each few watches by the time that they took to begin. */
+function rarityByPauses(begins: Float64Array, pauses: readonly number[]): (begin_ns: number) => number {
+  const usual = FEW_PER_PIECE * meanOf(pauses);
+  const rarity = sumsOf(pauses, FEW_PER_PIECE).map((ns) => Math.min(MOST_RARE, Math.max(1 / MOST_RARE, ns / usual)));
+  return (begin_ns) => {
+    const place = firstIndex(begins.length, (i) => (begins[i] ?? 0) < begin_ns);
+    return rarity[Math.min(rarity.length - 1, Math.floor(place / FEW_PER_PIECE))] ?? 1;
+  };
+}
+
+function rarityByTime(watches: readonly WatchSample[]): (begin_ns: number) => number {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (const { begin_ns } of watches) {

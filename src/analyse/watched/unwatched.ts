@@ -2,7 +2,7 @@
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { coveredNs, type Span } from "../input/span.ts";
-import { LEAST_PER_PIECE, MOST_RARE } from "./arming-density.ts";
+import { MOST_RARE, watchesPerPiece } from "./arming-density.ts";
 import { lostOver } from "./lost-watches.ts";
 import { MOST_YOUNG, youngReason } from "./young-memory.ts";
 
@@ -58,7 +58,7 @@ function outside(from: number, end: number, passedOver: Pieces): Pieces {
  */
 function thinNs(pauses: readonly number[]): number {
   const sumOf = (some: readonly number[]): number => some.reduce((sum, ns) => sum + ns, 0);
-  const pieces = Math.floor(pauses.length / LEAST_PER_PIECE);
+  const pieces = Math.floor(pauses.length / watchesPerPiece(pauses));
   const most = (MOST_RARE * sumOf(pauses)) / Math.max(1, pieces);
   const from = (piece: number): number => Math.round((piece * pauses.length) / pieces);
   const lengths = Array.from({ length: pieces }, (_, i) => sumOf(pauses.slice(from(i), from(i + 1))));
