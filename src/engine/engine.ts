@@ -54,6 +54,8 @@ export interface Engine {
   structuresOf?(object: EngineObject): readonly string[];
   /** Probes of the object; empty where it is no part of this engine. */
   probesOf(object: EngineObject): readonly EngineProbe[];
+  /** True of probes that tell where tensors lie and nothing of steps: what is lost of them leaves the steps whole. None unless told. */
+  tellsPlaces?(probe: number): boolean;
   /** What is known of a build, for the step row that tells of it. */
   aboutBuild(build: EngineBuild, packages: Packages): Readonly<Record<string, unknown>>;
   /** Begins to follow a process. @param builds of the engine's objects that it has mapped, in order of time */

@@ -2,7 +2,7 @@
 import type { Engine } from "../engine.ts";
 import { structuresOf } from "./debug-offsets.ts";
 import { chooseLayout, knownBuild } from "./layout-choice.ts";
-import { ENGINE_NAME, PROBE_POINTS, probesOf } from "./probes.ts";
+import { ENGINE_NAME, PROBE_POINTS, probesOf, tellsPlaces } from "./probes.ts";
 import { processState } from "./process-state.ts";
 
 export const llamaCpp: Engine = {
@@ -12,6 +12,7 @@ export const llamaCpp: Engine = {
   symbols: PROBE_POINTS.map(({ symbol }) => symbol),
   structuresOf: (object) => (knownBuild(object) === undefined ? structuresOf(object) : []),
   probesOf,
+  tellsPlaces,
   aboutBuild(build) {
     const { build: name, ggml, evidence, refused } = chooseLayout(build);
     const about = { build: name, layout: ggml?.name ?? null, layout_evidence: evidence };

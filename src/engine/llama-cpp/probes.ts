@@ -54,6 +54,17 @@ export const PROBE = {
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
+const PLACES: ReadonlySet<number> = new Set([
+  PROBE.tensor_alloc,
+  PROBE.buffer_alloc,
+  PROBE.buffer_init,
+  PROBE.buffer_free,
+  PROBE.buffer_usage,
+]);
+
+/** True of probes that tell where tensors lie: how many steps there were is known without them. */
+export const tellsPlaces = (probe: number): boolean => PLACES.has(probe);
+
 export interface ProbePoint {
   readonly symbol: string;
   readonly probe: Probe;

@@ -34,7 +34,8 @@ export interface AttachCounts {
 }
 
 export interface RecordAccount {
-  count(outcome: Outcome | "malformed"): void;
+  /** @param tellsPlaces whether the record tells where tensors lie, and nothing of steps */
+  count(outcome: Outcome | "malformed", tellsPlaces?: boolean): void;
   /** @param process names it among all that are followed */
   countLook(process: string, look: Look): void;
   /** @param isOver false while records may be under way: which of them are lost is not known yet */
@@ -54,26 +55,37 @@ function row(stage: Stage, kept: number, filtered: number, by: Record<string, nu
   return { ...place, pid: null, seen, kept, filtered, dropped, dropped_by, unseen_estimate: null };
 }
 
+type Outcomes = Record<Outcome | "malformed", number>;
+
+const noneYet = (): Outcomes => ({
+  kept: 0,
+  simulated: 0,
+  empty: 0,
+  passing: 0,
+  duplicate: 0,
+  null_handle: 0,
+  not_in_memory: 0,
+  under_way: 0,
+  call_unseen: 0,
+  unreadable: 0,
+  implausible: 0,
+  malformed: 0,
+});
+
+/** What became of records when rows were made of them. */
+function decoded(outcomes: Outcomes): LedgerRow {
+  const filtered = FILTERED.reduce((sum, name) => sum + outcomes[name], 0);
+  const refusals = Object.fromEntries(DROPPED.map((name) => [name, outcomes[name]]));
+  return row("decode", outcomes.kept, filtered, { ...refusals, malformed: outcomes.malformed });
+}
+
 /** Nothing counted yet. */
 export function recordAccount(): RecordAccount {
-  const outcomes: Record<Outcome | "malformed", number> = {
-    kept: 0,
-    simulated: 0,
-    empty: 0,
-    passing: 0,
-    duplicate: 0,
-    null_handle: 0,
-    not_in_memory: 0,
-    under_way: 0,
-    call_unseen: 0,
-    unreadable: 0,
-    implausible: 0,
-    malformed: 0,
-  };
+  const [outcomes, ofPlaces] = [noneYet(), noneYet()];
   const graphs = graphTally();
   return {
-    count(outcome) {
-      outcomes[outcome] += 1;
+    count(outcome, tellsPlaces = false) {
+      (tellsPlaces ? ofPlaces : outcomes)[outcome] += 1;
     },
     countLook: graphs.note,
     ledger(
@@ -82,16 +94,15 @@ export function recordAccount(): RecordAccount {
       isOver,
     ) {
       const passed = foreign + unwanted;
-      const delivered = total(outcomes);
-      const filtered = FILTERED.reduce((sum, name) => sum + outcomes[name], 0);
-      const refusals = Object.fromEntries(DROPPED.map((name) => [name, outcomes[name]]));
+      const delivered = total(outcomes) + total(ofPlaces);
       const graph = graphs.counts();
       const not_drained = !isOver ? 0 : Math.max(0, hits - passed - ring_full - delivered);
       return [
         row("attach", asked - refused, objectsWithoutFile, { ...refusedBy, object_unreadable: unreadableObjects }),
         row("observe", hits - passed, passed, {}),
         row("ring", delivered, 0, { ring_full, not_drained }),
-        row("decode", outcomes.kept, filtered, { ...refusals, malformed: outcomes.malformed }),
+        decoded(outcomes),
+        ...(total(ofPlaces) > 0 ? [{ ...decoded(ofPlaces), source: "region_map" as const }] : []),
         {
           ...row("decode", graph.found, graph.known, graph.refused),
           stream: "tensor",

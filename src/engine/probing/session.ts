@@ -195,7 +195,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       const engine = found === null ? undefined : followed[found.engine];
       if (found === null || engine === undefined) account.count("malformed");
       else if (covered.has(found.record.pid, engine.engine.name)) account.count("duplicate");
-      else account.count(engine.take(found.record));
+      else account.count(engine.take(found.record), engine.engine.tellsPlaces?.(found.record.probe));
     });
     if (!ring.pending()) covered.letGo();
   }
