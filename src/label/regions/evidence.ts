@@ -59,6 +59,9 @@ export interface MappingFacts {
 
 /** Frames of calls, and pages of the kernel's own. */
 const NO_TENSORS: ReadonlySet<MappingKind> = new Set(["stack", "vdso"]);
+/** Files whose data is that of a language: the interpreter of Python, what runs C and C++ programs, and what shares work among threads. */
+const LANGUAGE_FILE =
+  /\/(?:python3(?:\.\d+)?|(?:libpython3\.\d+|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|libgomp|ld-linux-x86-64)(?:-[0-9a-f]{8})?\.so[\d.]*)( \(deleted\))?$/;
 const MODEL_FILE = /\.(gguf|safetensors)( \(deleted\))?$/;
 /** Mappings from which an engine without a tensor map is taken to hold data of the model, bytes. */
 export const MODEL_DATA_BYTES = 8 * 2 ** 20;
@@ -75,8 +78,9 @@ export function classifyMapping(facts: MappingFacts): Verdict {
   if (isModel && facts.is_named_elsewhere) return verdict("runtime", "file");
   // Where the engine named the tensors, the rest of the file is its directory, or a mapping that no tensor came to lie in.
   if (isModel && !facts.has_tensors) return verdict("weight", "file");
-  // Code, stacks and the kernel's pages hold nothing of a model, whoever does not tell of the rest.
-  const isKnown = facts.has_labels && (facts.is_code || NO_TENSORS.has(facts.mapping_kind));
+  // Code, stacks, the kernel's pages and the data of a language hold nothing of a model, whoever does not tell of the rest.
+  const isLanguage = facts.mapping_kind === "file" && LANGUAGE_FILE.test(facts.path ?? "");
+  const isKnown = facts.has_labels && (facts.is_code || isLanguage || NO_TENSORS.has(facts.mapping_kind));
   if (!facts.has_engine) return verdict(isKnown ? "runtime" : "unknown", "mapping");
   const guessable =
     facts.engine_worked && !facts.has_tensors && (facts.mapping_kind === "anon" || facts.mapping_kind === "shmem");

@@ -36,6 +36,25 @@ test("other memory of a process whose file names tensors stays unknown, however 
   expect(classifyMapping({ ...nothing, mapping_kind: "anon", path: null })).toMatchObject({ region_type: "unknown" });
 });
 
+test("data of the interpreter and of the libraries of C is runtime where an engine tells a part of its memory, that of other libraries is not", () => {
+  const partly = { ...nothing, has_labels: true };
+  for (const path of [
+    "/usr/lib/libpython3.11.so.1.0",
+    "/usr/bin/python3.12",
+    "/lib/x86_64-linux-gnu/libc.so.6",
+    "/x/libgomp.so.1.0.0 (deleted)",
+    "/x/torch.libs/libgomp-a34b3233.so.1",
+  ]) {
+    expect(classifyMapping({ ...partly, path })).toMatchObject({ region_type: "runtime", evidence: "mapping" });
+    expect(classifyMapping({ ...nothing, path })).toMatchObject({ region_type: "unknown" });
+    // What the program mapped as something else is judged as that.
+    expect(classifyMapping({ ...partly, path, mapping_kind: "anon" })).toMatchObject({ region_type: "unknown" });
+  }
+  for (const path of ["/usr/lib/libtorch_cpu.so", "/m/libcompiled.so", "/m/python3-model.bin", "/m/libcudart.so.12"]) {
+    expect(classifyMapping({ ...partly, path })).toMatchObject({ region_type: "unknown" });
+  }
+});
+
 test("code, stacks and the kernel's pages are runtime where an engine tells a part of its memory, and unknown where nobody tells", () => {
   const others = [
     { ...nothing, path: "/usr/lib/libtorch_cpu.so", is_code: true },
