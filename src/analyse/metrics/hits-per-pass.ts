@@ -8,7 +8,7 @@ import { formatNs } from "../../units.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { armingEcho, withEcho } from "../watched/counting/arming-echo.ts";
-import { type PassCounting, passWeights, trapLimits } from "../watched/counting/count-window.ts";
+import { countedWeights, type PassCounting, trapLimits } from "../watched/counting/count-window.ts";
 import { overTime } from "../watched/counting/generation-counting.ts";
 import { countPasses } from "../watched/counting/pass-counting.ts";
 import type { Exposure } from "../watched/exposure.ts";
@@ -83,7 +83,7 @@ interface Counted {
 
 function countedBy(set: WatchSet, counting: PassCounting): Counted {
   const seen = set.exposures.map((_, i) => passHits(set, i, counting));
-  const weights = passWeights(set, counting.held);
+  const weights = countedWeights(set, counting);
   const weigh = (count: (one: PassHits) => number): Float64Array =>
     Float64Array.from(seen, (one, i) => count(one) * (weights[i] ?? 0));
   const sum = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);

@@ -75,6 +75,41 @@ for (const inLong of [0, 4]) {
   });
 }
 
+/** Words of a step of one length have three accesses in a pass, those of the other one. */
+const bursts = (inShort: number, inLong: number): WorldKind => ({
+  name: `a pass has ${inShort} accesses in a short step and ${inLong} in a long one`,
+  make: (random): World => {
+    const { steps } = stepsByTurns(random);
+    const list = words(() => {
+      const place = 0.8 * random();
+      return loads(
+        steps.flatMap((step) => {
+          const begin = step.begin_ns + place * lengthOf(step);
+          const count = lengthOf(step) > LONG / 2 ? inLong : inShort;
+          return Array.from({ length: count }, (_, k) => begin + 0.01 * MS * k);
+        }),
+      );
+    }, 100);
+    return one("weight", list, { steps, token_period_ns: periodBefore(steps) });
+  },
+});
+
+for (const [inShort, inLong] of [
+  [1, 3],
+  [3, 1],
+] as const) {
+  test(`accesses per pass are right where a pass of a short step has ${inShort} and one of a long step ${inLong}`, () => {
+    const families = METRICS.filter(({ metrics }) => metrics.some(({ name }) => name === "hits_per_pass"));
+    const rows = coverageOf(bursts(inShort, inLong), { seeds: SEEDS, families });
+    for (const phase of ["all", "generation"]) {
+      const { ok, held, ratio } = rows.find((row) => row.phase === phase) ?? {};
+      expect(ok).toBe(SEEDS);
+      expect(held ?? 0).toBeGreaterThanOrEqual(SEEDS - 1);
+      expect(ratio).toBeWithin(0.95, 1.05);
+    }
+  });
+}
+
 /** Memory that goes by a clock of its own, so many ms from one use to the next while steps are short, and so many while they are long. */
 const clocked = (inShort: number, inLong: number): WorldKind => ({
   name: `used every ${inShort} ms while steps take 4 ms, every ${inLong} ms while they take 20`,

@@ -211,17 +211,22 @@ function computeWindows(set: WatchSet, leastLimit: number): CountWindows {
  * What one pass of each watch stands for, in passes of the run: the bytes of the stratum over the time of all its windows. So
  * passes of strata that were watched for unlike times can be put together.
  */
-export function passWeights(set: WatchSet, time_ns = countWindows(set).time_ns): Float64Array {
-  const { bytes, stratum } = set.weights;
-  const even = evenLaws(set, time_ns);
-  const total = new Map<number, [bytes: number, time: number]>();
+export const passWeights = (set: WatchSet, time_ns = countWindows(set).time_ns): Float64Array =>
+  weightsBy(set, time_ns, evenLaws(set, time_ns));
+
+/** The same of passes that already count as `PassCounting` weighs them, by what it says that windows hold: that has each law by its time. */
+export const countedWeights = (set: WatchSet, { held }: Pick<PassCounting, "held">): Float64Array =>
+  weightsBy(set, held, new Float64Array(held.length).fill(1));
+
+function weightsBy({ weights: { bytes, stratum } }: WatchSet, held: Float64Array, even: Float64Array): Float64Array {
+  const total = new Map<number, [bytes: number, held: number]>();
   stratum.forEach((s, i) => {
-    const [b, t] = total.get(s) ?? [0, 0];
+    const [b, h] = total.get(s) ?? [0, 0];
     const w = bytes[i] ?? 0;
-    total.set(s, [b + w, t + w * (even[i] ?? 1) * (time_ns[i] ?? 0)]);
+    total.set(s, [b + w, h + w * (even[i] ?? 1) * (held[i] ?? 0)]);
   });
   return bytes.map((w, i) => {
-    const [b, t] = total.get(stratum[i] ?? 0) ?? [0, 0];
-    return t > 0 ? (b * w * (even[i] ?? 1)) / t : 0;
+    const [b, h] = total.get(stratum[i] ?? 0) ?? [0, 0];
+    return h > 0 ? (b * w * (even[i] ?? 1)) / h : 0;
   });
 }

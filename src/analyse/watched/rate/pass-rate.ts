@@ -8,7 +8,7 @@ import { stringerBound } from "../../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../../input/group.ts";
 import { stepBy } from "../../input/span.ts";
 import { armingEcho, withEcho } from "../counting/arming-echo.ts";
-import { countWindows, givenLength, MOST_CUT, passWeights, trapLimits } from "../counting/count-window.ts";
+import { countedWeights, countWindows, givenLength, MOST_CUT, trapLimits } from "../counting/count-window.ts";
 import { countPasses, type PassAxis } from "../counting/pass-counting.ts";
 import type { Exposure } from "../exposure.ts";
 import { underlookedShare } from "../young-memory.ts";
@@ -222,7 +222,11 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   const holds = heldWith?.((i, p) => isOf(exposures[i] as Exposure, p, kind, generous)) ?? held;
   const top = new Float64Array(exposures.length);
   const bottom = new Float64Array(exposures.length);
-  const windows = { time_ns: held, weights: passWeights(set, held), counted: new Float64Array(exposures.length) };
+  const windows = {
+    time_ns: held,
+    weights: countedWeights(set, { held }),
+    counted: new Float64Array(exposures.length),
+  };
   const anywhere = new Uint32Array(exposures.length);
   let seen = 0;
   let passes = 0;
