@@ -271,9 +271,9 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const blocks = blockResamples(input.seed);
   const telling = tellingWatches(input.watches);
   const watches = split(telling);
-  const unwatched = spans.map((span) => unwatchedShare(telling, span, input.passed_over));
   const lost = lostShare(input);
   const lawAt = lawsOf(telling);
+  const unwatched = spans.map((span) => unwatchedShare(telling, span, input.passed_over, lawAt));
   const rarity = {
     readable: rarityOver(telling.filter(isReadable), lawAt),
     storing: rarityOver(telling.filter(isUniform), lawAt),

@@ -68,7 +68,7 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
   const lawAt = lawsOf(telling);
   const rarity = { readable: rarityOver(uniform.filter(isReadable), lawAt), storing: rarityOver(uniform, lawAt) };
   const { regions, seed } = input;
-  const unwatched = unwatchedShare(telling, span, input.passed_over);
+  const unwatched = unwatchedShare(telling, span, input.passed_over, lawAt);
   const lost = lostShare(input);
   const draws = new Map<string, number>();
   for (const { stratum } of uniform) draws.set(stratum, (draws.get(stratum) ?? 0) + 1);

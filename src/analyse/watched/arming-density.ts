@@ -1,7 +1,7 @@
 /** How densely watches began over the run: less so late, as long ones hold registers, and as deep ones take longer turns. */
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSample } from "../input/input.ts";
-import type { LawAt } from "./dwell-laws.ts";
+import { FEWEST_OF_LAW, type LawAt } from "./dwell-laws.ts";
 
 /** Watches of one piece of the run: fewer tell its density badly. */
 export const LEAST_PER_PIECE = 24;
@@ -17,6 +17,21 @@ export const MOST_RARE = 2;
 /** No pause between two beginnings is time of a law beyond so many times the usual one: nothing was looked at meanwhile. */
 const TIMES_USUAL = 20;
 
+const medianOf = (numbers: readonly number[]): number => Float64Array.from(numbers).sort()[numbers.length >> 1] ?? 0;
+
+/**
+ * The median of the pauses between beginnings by the law that held; of all of them where few are of it.
+ * @param laws of each pause
+ */
+export function usualByLaw(pauses: readonly number[], laws: Uint32Array): (law: number) => number {
+  const all = medianOf(pauses);
+  const ofLaw = new Map<number, number>();
+  for (const [law, some] of Map.groupBy(pauses.keys(), (i) => laws[i] ?? 0)) {
+    if (some.length >= FEWEST_OF_LAW) ofLaw.set(law, medianOf(some.map((i) => pauses[i] ?? 0)));
+  }
+  return (law) => ofLaw.get(law) ?? all;
+}
+
 /**
  * What a watch that began at a moment stands for, as the mean density over that around the moment: work that changes over the
  * run would else count more where watches were denser. Where several laws gave them their times, those of each stand for the time in which it held:
@@ -28,13 +43,13 @@ export function rarityOver(watches: readonly WatchSample[], lawAt: LawAt = () =>
   const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
   const laws = Uint32Array.from(begins, lawAt);
   if (laws.every((law) => law === laws[0])) return byPiece;
-  const pauses = begins.map((begin, i) => ((begins[i + 1] ?? begin) - (begins[i - 1] ?? begin)) / 2);
-  const usual = pauses.toSorted()[pauses.length >> 1] ?? 0;
+  const pauses = Array.from(begins, (begin, i) => ((begins[i + 1] ?? begin) - (begins[i - 1] ?? begin)) / 2);
+  const usualOf = usualByLaw(pauses, laws);
   const time: number[] = [];
   const stand: number[] = [];
   begins.forEach((begin, i) => {
     const law = laws[i] ?? 0;
-    time[law] = (time[law] ?? 0) + Math.min(pauses[i] ?? 0, TIMES_USUAL * usual);
+    time[law] = (time[law] ?? 0) + Math.min(pauses[i] ?? 0, TIMES_USUAL * usualOf(law));
     stand[law] = (stand[law] ?? 0) + byPiece(begin);
   });
   const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, x) => sum + x, 0);

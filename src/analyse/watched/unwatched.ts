@@ -2,7 +2,8 @@
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { coveredNs, type Span } from "../input/span.ts";
-import { MOST_RARE, watchesPerPiece } from "./arming-density.ts";
+import { MOST_RARE, usualByLaw, watchesPerPiece } from "./arming-density.ts";
+import type { LawAt } from "./dwell-laws.ts";
 import { lostOver } from "./lost-watches.ts";
 import { MOST_YOUNG, youngReason } from "./young-memory.ts";
 
@@ -66,7 +67,8 @@ function thinNs(pauses: readonly number[]): number {
 }
 
 /**
- * Share of the span that lies in such stretches, in [0, 1].
+ * Share of the span that lies in such stretches, in [0, 1]. What is usual is so of the law by which watches were given their times: the longer these
+ * are, the longer it is until a register is free.
  * @param watches all of the run, of every class
  * @param passedOver stretches in which none of them was to begin: these count as no time
  */
@@ -74,6 +76,7 @@ export function unwatchedShare(
   watches: readonly WatchSample[],
   span: Span,
   passedOver: AnalysisInput["passed_over"] = [],
+  lawAt: LawAt = () => 0,
 ): number {
   const inSpanNs = (pieces: Pieces): number => pieces.reduce((sum, [from, end]) => sum + coveredNs(span, from, end), 0);
   const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
@@ -81,16 +84,21 @@ export function unwatchedShare(
   const pauses = Array.from(begins.subarray(1), (begin, i) => outside(begins[i] ?? 0, begin, passedOver));
   const window = span.window_ns - inSpanNs(passedOver);
   if (pauses.length === 0 || !(window > 0)) return 0;
-  const usual = Float64Array.from(pauses, lengthOf).sort()[pauses.length >> 1] ?? 0;
-  const least = Math.max(LEAST_NS, TIMES_USUAL * usual);
+  const laws = Uint32Array.from(begins, lawAt);
+  const usualOf = usualByLaw(pauses.map(lengthOf), laws.subarray(0, -1));
+  /** From a watch of some number on, to the next. */
+  const least = (i: number): number =>
+    Math.max(LEAST_NS, TIMES_USUAL * Math.max(usualOf(laws[i] ?? 0), usualOf(laws[i + 1] ?? laws[i] ?? 0)));
   const ends = [
-    outside(span.begin_ns[0] ?? 0, begins[0] ?? 0, passedOver),
-    outside(begins.at(-1) ?? 0, span.end_ns[span.end_ns.length - 1] ?? 0, passedOver),
-  ];
+    [outside(span.begin_ns[0] ?? 0, begins[0] ?? 0, passedOver), least(0)],
+    [outside(begins.at(-1) ?? 0, span.end_ns[span.end_ns.length - 1] ?? 0, passedOver), least(pauses.length)],
+  ] as const;
   let sum = 0;
-  for (const pieces of [...pauses, ...ends]) {
-    if (lengthOf(pieces) > least) sum += inSpanNs(pieces);
+  for (const [pieces, most] of [...pauses.map((pieces, i) => [pieces, least(i)] as const), ...ends]) {
+    if (lengthOf(pieces) > most) sum += inSpanNs(pieces);
   }
-  const inSpan = pauses.map(inSpanNs).filter((ns) => ns > 0);
-  return Math.min(1, Math.max(sum, thinNs(inSpan)) / window);
+  const byLaw = Map.groupBy(pauses.keys(), (i) => laws[i] ?? 0);
+  let thin = 0;
+  for (const some of byLaw.values()) thin += thinNs(some.map((i) => inSpanNs(pauses[i] ?? [])).filter((ns) => ns > 0));
+  return Math.min(1, Math.max(sum, thin) / window);
 }

@@ -25,18 +25,21 @@ const periodBefore =
   };
 
 /** Steps of both lengths by turns of some seconds, and these turns. */
-function stepsByTurns(random: () => number): {
+function stepsByTurns(
+  random: () => number,
+  long = LONG,
+): {
   steps: StepSample[];
   turns: (readonly [from: number, end: number, isShort: boolean])[];
 } {
   const steps: StepSample[] = [];
   const turns: (readonly [number, number, boolean])[] = [];
   let isShort = random() < 0.5;
-  for (let now = 0; now + LONG <= RUN_NS; isShort = !isShort) {
+  for (let now = 0; now + long <= RUN_NS; isShort = !isShort) {
     const from = now;
-    const until = Math.min(RUN_NS - LONG, now + SECOND * (2 + 2 * random()));
+    const until = Math.min(RUN_NS - long, now + SECOND * (2 + 2 * random()));
     while (now <= until) {
-      const end_ns = now + (isShort ? SHORT : LONG) * (0.9 + 0.2 * random());
+      const end_ns = now + (isShort ? SHORT : long) * (0.9 + 0.2 * random());
       steps.push({ step: "decode", begin_ns: now, end_ns, n_tokens: 1 });
       now = end_ns;
     }
@@ -111,10 +114,10 @@ for (const [inShort, inLong] of [
 }
 
 /** Memory that goes by a clock of its own, so many ms from one use to the next while steps are short, and so many while they are long. */
-const clocked = (inShort: number, inLong: number): WorldKind => ({
-  name: `used every ${inShort} ms while steps take 4 ms, every ${inLong} ms while they take 20`,
+const clocked = (inShort: number, inLong: number, long = LONG): WorldKind => ({
+  name: `used every ${inShort} ms while steps take 4 ms, every ${inLong} ms while they take ${long / MS}`,
   make: (random): World => {
-    const { steps, turns } = stepsByTurns(random);
+    const { steps, turns } = stepsByTurns(random, long);
     const list = words(() => {
       const uses = turns.map(([from, end, isShort]) => {
         const period = (isShort ? inShort : inLong) * MS;
@@ -141,6 +144,23 @@ for (const [inShort, inLong, median] of [
     }
     expect(rowOf("read_bytes_per_s")?.ratio).toBeWithin(0.95, 1.05);
     expect(rowOf("iai_p50_ns")?.truth?.hi).toBe(median * MS);
+  });
+}
+
+for (const [inShort, inLong] of [
+  [20, 60],
+  [60, 20],
+] as const) {
+  test(`bytes read are told where steps take 4 ms, then 60, and words are used every ${inShort} ms, then every ${inLong}`, () => {
+    const families = METRICS.filter(({ metrics }) => metrics.some(({ name }) => name === "read_bytes_per_s"));
+    const rows = coverageOf(clocked(inShort, inLong, 60 * MS), { seeds: SEEDS, families });
+    for (const phase of ["all", "generation"]) {
+      const row = rows.find((one) => one.metric === "read_bytes_per_s" && one.phase === phase);
+      expect(row?.ok ?? 0).toBeGreaterThanOrEqual(SEEDS - 2);
+      expect(row?.held ?? 0).toBeGreaterThanOrEqual((row?.ok ?? 0) - 1);
+      expect(row?.right).toBe(row?.bound ?? -1);
+      expect(row?.ratio).toBeWithin(0.95, 1.05);
+    }
   });
 }
 

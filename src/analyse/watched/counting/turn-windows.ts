@@ -1,10 +1,12 @@
 /** Windows of whole steps: those that begin first after a watch was armed, each with its chance to be one of them. */
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
 import { firstIndex } from "../../../statistics/first-index.ts";
+import { MOST_LEFT } from "../../../statistics/quantile-inversion.ts";
 import type { WatchSet } from "../../input/group.ts";
 import { coveredNs } from "../../input/span.ts";
 import { MOST_UNSEEN, passesBetween, SHORTER, unseenPasses } from "./count-window.ts";
 import { MOST_TIMES } from "./moments-after-birth.ts";
+import { hasLaws, longerAt } from "./step-chances.ts";
 import { paceWeights } from "./step-paces.ts";
 
 /** A step that has less than this share of the chance of one that no prompt, and no end of a watch, is near is left out. */
@@ -148,22 +150,6 @@ function longestWhole(set: WatchSet, members: readonly number[], reach: Reach): 
   return null;
 }
 
-/** By time: how much longer than it the times of some watches are, taken together. */
-function beyond(set: WatchSet, members: readonly number[]): (time: number) => number {
-  const terms = members
-    .map((i) => [(set.exposures[i]?.watch.dwell_limit_ns ?? 0) - set.gap_ns, set.weights.bytes[i] ?? 0] as const)
-    .sort(([a], [b]) => b - a);
-  const sums: [time: number, weight: number][] = [[0, 0]];
-  for (const [time, weight] of terms) {
-    const [t, w] = sums.at(-1) ?? [0, 0];
-    sums.push([t + weight * time, w + weight]);
-  }
-  return (time) => {
-    const [t, w] = sums[firstIndex(terms.length, (k) => (terms[k]?.[0] ?? 0) > time)] ?? [0, 0];
-    return t - w * time;
-  };
-}
-
 /**
  * The chance of a step to be held, in time at which a watch that holds it may begin: after the begin of the step as many steps before
  * as a window has, after the last step of another kind, after the memory came, and so late that its time is not over before the step is.
@@ -172,11 +158,12 @@ function chancesOf(set: WatchSet, cells: readonly Cell[], reach: Reach): (step: 
   const { begin_ns, turn_end_ns } = set.span.steps;
   const earliest = reachOf(set, reach);
   const armed = set.exposures.reduce((first, { armed_ns }) => Math.min(first, armed_ns), Number.POSITIVE_INFINITY);
-  const ways = cells.map(({ members, most }) => ({ most, longer: beyond(set, members) }));
+  const ways = cells.map(({ members, most }) => ({ most, longerFrom: longerAt(set, members) }));
   return (k, since) => {
     const begin = begin_ns[k] ?? 0;
     const length = (turn_end_ns[k] ?? begin) - begin;
-    return ways.reduce((sum, { most, longer }) => {
+    return ways.reduce((sum, { most, longerFrom }) => {
+      const longer = longerFrom(begin);
       const from = Math.max(
         begin_ns[k - most] ?? Number.NEGATIVE_INFINITY,
         earliest(k),
@@ -234,6 +221,9 @@ function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): Tur
   const cut = cutShare(set, members);
   const left_out = sizes.reduce((total, size, k) => total + (usualWeight[k] === 0 ? size : 0), 0) / sum + cut;
   if (!(left_out <= MOST_LEFT_OUT && cut <= MOST_CUT_STEPS)) return null;
+  // Where watches were given time by several laws those that are left out are the long ones, which have more passes than others.
+  const leftTimes = usualWeight.map((weight, k) => (weight === 0 ? (lengths[k] ?? 0) : 0));
+  if (hasLaws(set) && mean(leftTimes) > MOST_LEFT * mean(lengths)) return null;
   const longest = Math.max(...cells.map(({ most }) => most));
   const byChance = (i: number, k: number): number => {
     const birth = set.exposures[i]?.watch.region_birth_ns ?? 0;

@@ -35,4 +35,21 @@ describe("time in which nothing was looked at", () => {
     expect(unwatchedShare(watches, span(0, 10))).toBe(0);
     expect(unwatchedShare(watches, span(10, 20))).toBe(0);
   });
+
+  describe("where watches are given time by two laws", () => {
+    const isSlow = (begin_ns: number): boolean => begin_ns >= 18 * SECOND;
+    const lawAt = (begin_ns: number): number => (isSlow(begin_ns) ? 1 : 0);
+    const slow = beginning(150, 18, 20);
+
+    test("is none of that in which fewer begin, as they take longer", () => {
+      const watches = [...beginning(5, 0, 18), ...slow];
+      expect(unwatchedShare(watches, span(0, 20))).toBeGreaterThan(0.09);
+      expect(unwatchedShare(watches, span(0, 20), [], lawAt)).toBe(0);
+    });
+
+    test("is a pause beside what is usual of either", () => {
+      const watches = [...beginning(5, 0, 9), ...beginning(5, 10, 18), ...slow];
+      expect(unwatchedShare(watches, span(0, 20), [], lawAt)).toBeCloseTo(1 / 20, 2);
+    });
+  });
 });
