@@ -40,6 +40,8 @@ export interface WatchSet {
   /** By which law each was given its time: one that few were given it by counts as its neighbour. */
   readonly law: Uint32Array;
   readonly lawAt: LawAt;
+  /** Of a moment: as rarityOver has it of the watches of these designs. */
+  readonly rarityAt: (begin_ns: number) => number;
   readonly weights: DesignWeights;
   /** Standard error of the bytes of all of its strata over them. */
   readonly bytes_error: () => number;
@@ -125,6 +127,7 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
     exposures,
     law: withMany(found.map(({ begin_ns }) => lawAt(begin_ns))),
     lawAt,
+    rarityAt: place.rarityAt,
     weights,
     bytes_error: () => bytesError(found, weights, span, hasAll, lives),
     resamples: () => {
@@ -134,14 +137,11 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
   };
 }
 
-/** The watches of a set in a part of its span; all moments of the part count alike. */
+/** The watches of a set in a part of its span; all moments of the part count alike, but where watches were given time by several laws. */
 export function setWithin(set: WatchSet, span: Span, seed: number, stream: number): WatchSet {
   const watches = set.exposures.map(({ watch }) => watch);
-  return watchSet(
-    watches,
-    { ...set, span, gap: set.gap_ns, trap: set.trap_ns, unwatched: 0, seed, rarityAt: () => 1 },
-    stream,
-  );
+  const rarityAt = set.law.some((law) => law > 0) ? set.rarityAt : () => 1;
+  return watchSet(watches, { ...set, span, gap: set.gap_ns, trap: set.trap_ns, unwatched: 0, seed, rarityAt }, stream);
 }
 
 export const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";

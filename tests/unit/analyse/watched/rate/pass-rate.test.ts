@@ -53,6 +53,7 @@ function oneLateWrite(): WatchSet {
     exposures,
     law: new Uint32Array(40),
     lawAt: () => 0,
+    rarityAt: () => 1,
     weights: { bytes: new Float64Array(40).fill(8), stratum: new Uint32Array(40), total_bytes: 320 },
     bytes_error: () => 0,
     resamples: () => resample(new Uint8Array(40), 1),
