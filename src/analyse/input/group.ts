@@ -146,6 +146,14 @@ export function setWithin(set: WatchSet, span: Span, seed: number, stream: numbe
 
 export const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
 export const isReadable = (w: WatchSample): boolean => isUniform(w) && w.mode !== "w";
+/**
+ * Watches that tell how densely those of some designs began: what goes to rows ahead does so in turns of a cache alone, which its draws note, so that
+ * without these every other class would seem to be looked at less while there are such rows.
+ */
+export const tellDensity =
+  (isOne: (w: WatchSample) => boolean) =>
+  (w: WatchSample): boolean =>
+    isOne(w) || w.design === "ahead";
 
 /** Classes by name; data without a class by its kind of mapping. */
 function keyOf(place: { region_type: RegionType; mapping_kind: string | null }): string {
@@ -275,8 +283,8 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const lawAt = lawsOf(telling);
   const unwatched = spans.map((span) => unwatchedShare(telling, span, input.passed_over, lawAt));
   const rarity = {
-    readable: rarityOver(telling.filter(isReadable), lawAt),
-    storing: rarityOver(telling.filter(isUniform), lawAt),
+    readable: rarityOver(telling.filter(tellDensity(isReadable)), lawAt),
+    storing: rarityOver(telling.filter(tellDensity(isUniform)), lawAt),
     every: rarityOver(telling, lawAt),
   };
   const turns = spans.map((span) => sharesOfTurns(telling, span, rarity.every));

@@ -8,7 +8,7 @@ import { passGapNs } from "../watched/passes.ts";
 import { meanTrapNs } from "../watched/trap-delay.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
 import { youngShare } from "../watched/young-memory.ts";
-import { blockResamples, emptyGroup, type Group, isReadable, isUniform, watchSet } from "./group.ts";
+import { blockResamples, emptyGroup, type Group, isReadable, isUniform, tellDensity, watchSet } from "./group.ts";
 import type { AnalysisInput, WatchSample } from "./input.ts";
 import type { RegionSet } from "./region-set.ts";
 import { spansOf } from "./span.ts";
@@ -66,7 +66,10 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
   const telling = tellingWatches(input.watches);
   const uniform = telling.filter(isUniform);
   const lawAt = lawsOf(telling);
-  const rarity = { readable: rarityOver(uniform.filter(isReadable), lawAt), storing: rarityOver(uniform, lawAt) };
+  const rarity = {
+    readable: rarityOver(telling.filter(tellDensity(isReadable)), lawAt),
+    storing: rarityOver(telling.filter(tellDensity(isUniform)), lawAt),
+  };
   const { regions, seed } = input;
   const unwatched = unwatchedShare(telling, span, input.passed_over, lawAt);
   const lost = lostShare(input);

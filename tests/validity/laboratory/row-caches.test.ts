@@ -5,7 +5,7 @@ import { type CoverageRow, coverageOf } from "../../../src/simulate/coverage.ts"
 import { tryWorld } from "../../../src/simulate/trial.ts";
 import type { WorldKind } from "../../../src/simulate/world.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
-import { GUESSED_ROWS, ONE_AND_SEVERAL, ROW_CACHES } from "./row-caches.ts";
+import { EXPERTS, GUESSED_ROWS, ONE_AND_SEVERAL, ROW_CACHES } from "./row-caches.ts";
 
 const SEEDS = 8;
 /** Of 8 intervals of 95 % more miss with a chance of 0.6 %. */
@@ -67,4 +67,13 @@ test("rows of a cache that has one sequence and several by turns count alike, th
   expect(read?.ok).toBe(12);
   expect(read?.held ?? 0).toBeGreaterThanOrEqual(11);
   expect(read?.ratio).toBeWithin(0.92, 1.08);
+}, 120_000);
+
+test("weights of which steps use few while there are rows ahead count alike, though turns of the cache go to these", () => {
+  const families = METRICS.filter(({ metrics }) => metrics.some(({ name }) => name === "read_bytes_per_s"));
+  const rows = coverageOf(EXPERTS, { seeds: 12, most: 12, families });
+  const read = rows.find(({ region_type, phase }) => region_type === "weight" && phase === "all");
+  expect(read?.ok).toBe(12);
+  expect(read?.held ?? 0).toBeGreaterThanOrEqual(11);
+  expect(read?.ratio).toBeWithin(0.97, 1.03);
 }, 120_000);

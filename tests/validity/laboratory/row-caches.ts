@@ -28,13 +28,16 @@ interface Cache {
   /** True where a step reads a row that was there before it; `head` is the row of its first token. */
   readonly isRead: (row: number, step: number, head: number) => boolean;
   readonly sequences?: CacheRows["sequences"];
+  /** True where a step reads a word of the weights; all steps read all where absent. */
+  readonly isUsed?: (word: number, step: number) => boolean;
   /** Rows that each step writes, of which those of its tokens stay; one where absent. */
   readonly written?: number;
   readonly run?: number;
 }
 
-/** K and V of one layer, and the weights beside them, each read once in a step; rows are written before they are read, V after K. */
-function cached(random: Random, { steps, isRead, sequences = 1, written = 1, run = RUN_NS }: Cache): World {
+/** K and V of one layer, and the weights beside them, each read once in a step that uses it; rows are written before they are read, V after K. */
+function cached(random: Random, cache: Cache): World {
+  const { steps, isRead, sequences = 1, isUsed = () => true, written = 1, run = RUN_NS } = cache;
   const heads = [PROMPT];
   for (const { n_tokens } of steps) heads.push((heads.at(-1) ?? 0) + n_tokens);
   const room = (heads.at(-1) ?? 0) + written + UNUSED;
@@ -58,10 +61,11 @@ function cached(random: Random, { steps, isRead, sequences = 1, written = 1, run
       { rows },
     );
   });
-  const weights = words(() => {
+  const weights = words((word) => {
     const place = random();
+    const mine = steps.filter((_, k) => isUsed(word, k));
     return loads(
-      steps.map(({ begin_ns, end_ns }) => begin_ns + place * (end_ns - begin_ns)),
+      mine.map(({ begin_ns, end_ns }) => begin_ns + place * (end_ns - begin_ns)),
       run,
     );
   });
@@ -117,5 +121,21 @@ export const ONE_AND_SEVERAL: WorldKind = {
     const steps = stepsOf(random, LONG_NS, () => 1);
     const isRead: Cache["isRead"] = (row, k) => !isOne(steps[k]?.begin_ns ?? 0) || (row + k) % 8 === 0;
     return cached(random, { steps, isRead, sequences: (now) => (isOne(now) ? 1 : 4), run: LONG_NS });
+  },
+};
+
+const SPELL_NS = 20 * SECOND;
+const LONGEST_NS = 120 * SECOND;
+
+/** One sequence, whose steps use an eighth of the weights, then several, whose steps use all, as of the experts of a mixture. */
+export const EXPERTS: WorldKind = {
+  name: "a cache of one sequence and of several by turns of 20 s, and weights of which the steps of one use an eighth, 120 s",
+  make: (random) => {
+    const from = SPELL_NS * random();
+    const isOne = (now: number): boolean => Math.floor((now + from) / SPELL_NS) % 2 === 0;
+    const steps = stepsOf(random, LONGEST_NS, () => 1);
+    const isUsed: Cache["isUsed"] = (word, k) => !isOne(steps[k]?.begin_ns ?? 0) || (word + k) % 8 === 0;
+    const isRead: Cache["isRead"] = (row, _, head) => row >= head - NEAR;
+    return cached(random, { steps, isRead, isUsed, sequences: (now) => (isOne(now) ? 1 : 4), run: LONGEST_NS });
   },
 };
