@@ -31,7 +31,7 @@ export interface Draw {
   readonly stratumBytes: number;
   /** Probability of these bytes, given the stratum: one word of all its words. */
   readonly inclusionProbability: number;
-  /** Share of the turns that the stratum has. */
+  /** Share of the turns that the stratum has, of those that find something to draw. */
   readonly drawWeight: number;
 }
 
@@ -183,9 +183,16 @@ export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS
       if (!credit.has(stratum)) credit.set(stratum, random() * share);
     }
   }
-  function drawIn(stratum: string, share: number): Draw | null {
+  /** A turn that found nothing is not spent, so that all others have its turns as long as its stratum is empty. */
+  function shareOfFound(stratum: string, shares: ReadonlyMap<string, number>): number {
+    let empty = 0;
+    for (const [other, share] of shares) if (other !== stratum && inMemory.get(other) === 0) empty += share;
+    return (shares.get(stratum) ?? 0) / (1 - empty);
+  }
+  function drawIn(stratum: string, shares: ReadonlyMap<string, number>): Draw | null {
     const frame = frames.get(stratum);
     if (!frame) return null;
+    const share = shareOfFound(stratum, shares);
     const drawn = drawResident(frame, stratum, () => drawWord(frame, random, share), resident);
     inMemory.set(stratum, drawn === null ? 0 : drawn.stratumBytes / frame.bytes);
     return drawn;
@@ -202,11 +209,11 @@ export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS
       }
       if (chosen === null) return null;
       credit.set(chosen, (credit.get(chosen) ?? 0) - 1);
-      return drawIn(chosen, shares.get(chosen) ?? 0);
+      return drawIn(chosen, shares);
     },
     drawAgain(regions, stratum) {
       if (regions !== lastRegions) learn(regions);
-      return drawIn(stratum, sharesNow().get(stratum) ?? 0);
+      return drawIn(stratum, sharesNow());
     },
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import {
   createDrawer,
+  type Draw,
   type DrawRegion,
   drawWord,
   frameOf,
@@ -93,6 +94,30 @@ describe("turns", () => {
     // Three quarters, but for the first draws, before any told how much is in memory.
     expect(drawn.filter((draw) => draw?.region.stratum === "unknown/anon").length).toBeWithin(295, 302);
     expect(drawn.at(-1)?.drawWeight).toBeWithin(0.249, 0.751);
+  });
+  test("are noted with each draw as they are while another stratum has nothing in memory, and its turns fall to the others", () => {
+    const mapped = [region("unknown/anon", 0x10000n, 1 << 22), region("unknown/shmem", 0x80000000n, 1 << 22)];
+    let isEmpty = false;
+    const resident = {
+      has: ({ stratum }: DrawRegion) => !(isEmpty && stratum === "unknown/shmem"),
+      bytesOf: (_: string, { bytes }: { bytes: number }) => bytes,
+    };
+    const drawer = createDrawer(seededDraws(1), resident);
+    const found = (count: number): Draw[] => {
+      const draws: Draw[] = [];
+      while (draws.length < count) draws.push(...[drawer.draw(mapped) ?? []].flat());
+      return draws;
+    };
+    /** Turns for which the draws of a stratum stand. */
+    const standFor = (draws: readonly Draw[]): number =>
+      draws
+        .filter(({ region: { stratum } }) => stratum === "unknown/anon")
+        .reduce((sum, { drawWeight }) => sum + 1 / drawWeight, 0);
+    expect(standFor(found(400))).toBeWithin(398, 402);
+    isEmpty = true;
+    expect(standFor(found(400))).toBeWithin(398, 402);
+    isEmpty = false;
+    expect(standFor(found(400))).toBeWithin(398, 402);
   });
   test("take up regions that appear, and give nothing where there are none", () => {
     const drawer = createDrawer(seededDraws(1));
