@@ -72,6 +72,13 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
     return design === null ? null : { draw: null, design };
   }
 
+  /** The rows ahead of the stratum of a draw: one tensor of a cache may lie in rows while the other does not, and has all of its turns for its words. */
+  function aheadOf({ region }: Draw): readonly DrawRegion[] {
+    if (region.region_type !== "kv_cache") return [];
+    const stratum = wholeStratum(region.stratum);
+    return sources.rowsAhead().filter((one) => one.stratum === stratum);
+  }
+
   /** The words of a draw that its design watches. */
   function wordsOf(draw: Draw, design: Design, ahead: readonly DrawRegion[]): PlannedWatch[] {
     if (design.name === "cohort") {
@@ -79,9 +86,7 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
       return mate === null ? [{ draw, design }] : [draw, mate].map((one) => ({ draw: one, design }));
     }
     if (design.name !== "ahead") return [{ draw, design }];
-    const stratum = wholeStratum(draw.region.stratum);
-    const frame = frameOf(ahead.filter((region) => region.stratum === stratum));
-    const inFrame = drawWord(frame, random, draw.drawWeight);
+    const inFrame = drawWord(frameOf(ahead), random, draw.drawWeight);
     return inFrame === null ? [] : [{ draw: inFrame, design }];
   }
 
@@ -97,8 +102,7 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
       const draw = drawFrom(regions);
       if (draw === null) return null;
       const turn = pending?.turn ?? random();
-      const { region_type } = draw.region;
-      const ahead = region_type === "kv_cache" ? sources.rowsAhead() : [];
+      const ahead = aheadOf(draw);
       const facts = factsOf(draw, turn, ahead.length > 0, room);
       const design = chooseDesign(facts, random);
       // The draw waits for its registers: another in its place would be a choice by what is running.

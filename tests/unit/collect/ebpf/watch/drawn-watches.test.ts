@@ -103,3 +103,21 @@ describe("a turn in which no memory is there", () => {
     expect(choice.next(room(0))).toBeNull();
   });
 });
+
+test("a tensor of a cache that does not lie in rows has all of its turns for its words, though another has rows ahead", () => {
+  const cache = (name: string, addr: bigint): DrawRegion => ({
+    ...regionAt(addr, "kv_cache"),
+    stratum: `kv_cache/${name}`,
+  });
+  const [k, v] = [cache("k", 0x1000n), cache("v", 0x8000n)];
+  const sources = { regions: () => memory, tokenPeriodNs: () => 10e6, rowsAhead: () => [{ ...k, size_bytes: 64 }] };
+  const memory = [k, v];
+  const choice = drawnWatches(sources, seededDraws(1));
+  const turns = Array.from({ length: 800 }, () => choice.next(room(4)) ?? []);
+  expect(turns.filter(([first]) => first === undefined)).toEqual([]);
+  const drawn = turns.flatMap(([first]) => (first?.draw == null ? [] : [first]));
+  const ofV = drawn.filter(({ draw }) => draw?.region.stratum === "kv_cache/v");
+  expect(ofV.length).toBe(400);
+  expect(new Set(ofV.map(({ draw }) => draw?.drawWeight))).toEqual(new Set([0.5]));
+  expect(drawn.filter(({ design }) => design.name === "ahead").length).toBeWithin(100, 180);
+});
