@@ -86,9 +86,13 @@ function holdable(set: WatchSet, i: number, reach: Reach): readonly [first: numb
 }
 
 /**
- * Windows of so many steps at most. A word that makes as many traps as the lowest limit allows before the end of its window is busy:
+ * Windows of so many steps at most. A word that has as many accesses as the lowest limit allows before the end of its window is busy:
  * every watch tells how many of the words are. How often these are used only watches with the highest limit tell, and they stand for the others (double
  * sampling for strata, Neyman, JASA 33, 1938). Where none of these met a busy word, what the others saw of it counts, and what they may have missed is told.
+ *
+ * The kernel does not count as the reader does: an instruction that goes over a word by elements may count once against the limit and be several
+ * accesses, so that a watch sees more of them than its limit; what these saw beyond it is left out, as others stand for it. Or a copy of many elements
+ * counts as many times and is one access: what a watch may have missed that ended before it saw as many as the lowest limit, none stands for.
  */
 function cellOf(set: WatchSet, members: readonly number[], most: number, reach: Reach): Whole {
   const limits = members.map((i) => set.exposures[i]?.watch.trap_limit ?? 0);
@@ -96,7 +100,7 @@ function cellOf(set: WatchSet, members: readonly number[], most: number, reach: 
   const { begin_ns, turn_end_ns } = set.span.steps;
   const isBusy = new Set<number>();
   const lengths = new Float64Array(members.length);
-  const amounts = { all: 0, deep: 0, seen: 0, passes: 0, missed: 0, missedDeep: 0 };
+  const amounts = { all: 0, deep: 0, seen: 0, passes: 0, missed: 0, missedDeep: 0, missedSoon: 0 };
   for (const [which, i] of members.entries()) {
     const exposure = set.exposures[i];
     const [first, end] = holdable(set, i, reach);
@@ -105,27 +109,33 @@ function cellOf(set: WatchSet, members: readonly number[], most: number, reach: 
     const until = turn_end_ns[last - 1] ?? 0;
     const weight = set.weights.bytes[i] ?? 0;
     const passes = weight * passesBetween(exposure, begin_ns[first] ?? 0, until).length;
-    const { trap_limit, hit_ns } = exposure.watch;
+    const { trap_limit, hit_ns, ended_by } = exposure.watch;
     const lastTrap = exposure.byTrap ? exposure.end_ns : Number.POSITIVE_INFINITY;
     lengths[which] = last - first;
     amounts.seen += passes;
-    if (Math.min(lastTrap, trap_limit > lowest ? (hit_ns[lowest - 1] ?? lastTrap) : lastTrap) >= until) continue;
+    const asMany = hit_ns[lowest - 1];
+    if (Math.min(lastTrap, asMany ?? lastTrap) >= until) continue;
     const missed = weight * unseenPasses(set, exposure, until);
+    const isSoon = asMany === undefined && ended_by === "trap_limit" && lastTrap > exposure.armed_ns;
     isBusy.add(i);
     amounts.passes += passes;
     amounts.all += weight * (last - first);
     amounts.missed += missed;
-    if (trap_limit < highest) continue;
+    if (trap_limit < highest) {
+      if (isSoon) amounts.missedSoon += missed;
+      continue;
+    }
     amounts.deep += weight * (last - first);
     amounts.missedDeep += missed;
   }
   const isTold = amounts.deep > 0;
   const times = isTold ? amounts.all / amounts.deep : 1;
-  const unseen = isTold ? times * amounts.missedDeep : amounts.missed;
+  const unseen = isTold ? times * amounts.missedDeep + amounts.missedSoon : amounts.missed;
   const share = (i: number, time: number): number => {
     if (!isTold || !isBusy.has(i)) return 1;
     const { trap_limit, hit_ns } = set.exposures[i]?.watch ?? { trap_limit: lowest, hit_ns: [] };
-    return trap_limit === highest && time > (hit_ns[lowest - 1] ?? Number.POSITIVE_INFINITY) ? times : 1;
+    if (time <= (hit_ns[lowest - 1] ?? Number.POSITIVE_INFINITY)) return 1;
+    return trap_limit === highest ? times : 0;
   };
   const isToldByMany = amounts.passes <= MOST_BUSY * amounts.seen && carryingUnits(lengths) >= FEWEST_WINDOWS;
   return { members, most, share, unseen, seen: amounts.seen, isToldByMany };

@@ -8,6 +8,7 @@ import { input, MS, region, watch } from "../../sample-input.ts";
 
 const RUN_NS = 4000 * MS;
 const TOKENS = 2;
+const TRAP_NS = 16_000;
 
 /** Decode steps of 2 to 6 ms of two tokens, one right after the other; before each `every` of them a prompt of 20 ms. */
 function stepsOf(random: Random, every: number | null): StepSample[] {
@@ -23,13 +24,27 @@ function stepsOf(random: Random, every: number | null): StepSample[] {
 /** How often a word is read in a step. */
 type Reads = (word: number, step: StepSample) => number;
 
+/** How many accesses a read of a word is, and for how many of those it counts that a watch may have. */
+interface Traps {
+  readonly accesses: number;
+  readonly counted: (word: number) => number;
+}
+const ONE: Traps = { accesses: 1, counted: () => 1 };
+
 /** A watch each 10 ms of a word of its own, which is read at even distances from its own place in each step on; one in four has the higher limit. */
-function watchesOf(random: Random, steps: readonly StepSample[], region_type: RegionType, reads: Reads): WatchSample[] {
+function watchesOf(
+  random: Random,
+  steps: readonly StepSample[],
+  region_type: RegionType,
+  reads: Reads,
+  { accesses, counted }: Traps,
+): WatchSample[] {
   return Array.from({ length: RUN_NS / (10 * MS) - 4 }, (_, i): WatchSample => {
     const begin_ns = 10 * MS * (i + random());
     const dwell_limit_ns = 32 * MS * (0.5 + random());
     const place = random();
     const trap_limit = random() < 0.25 ? 32 : 8;
+    const mostReads = Math.floor(trap_limit / counted(i));
     const times = steps
       .flatMap((step) => {
         const count = reads(i, step);
@@ -37,13 +52,13 @@ function watchesOf(random: Random, steps: readonly StepSample[], region_type: Re
         return Array.from({ length: count }, (_, k) => step.begin_ns + ((k + place) * length) / count);
       })
       .filter((time) => time > begin_ns && time < begin_ns + dwell_limit_ns)
-      .slice(0, trap_limit);
-    const byTrap = times.length === trap_limit;
+      .slice(0, mostReads);
+    const byTrap = times.length === mostReads;
     return watch(
-      times.map((time) => [time, "load"] as const),
+      times.flatMap((time) => Array.from({ length: accesses }, (_, k) => [time + k * TRAP_NS, "load"] as const)),
       {
         ...{ watch_id: i + 1, region_type, mapping_kind: "anon", trap_limit, begin_ns, dwell_limit_ns },
-        end_ns: byTrap ? (times.at(-1) ?? 0) : begin_ns + dwell_limit_ns,
+        end_ns: byTrap ? (times.at(-1) ?? 0) + (accesses - 1) * TRAP_NS : begin_ns + dwell_limit_ns,
         ended_by: byTrap ? "trap_limit" : "dwell",
       },
     );
@@ -51,13 +66,13 @@ function watchesOf(random: Random, steps: readonly StepSample[], region_type: Re
 }
 
 /** Reads per byte and token of decode steps on a machine that stands still for 3 ms, in the mean, while it arms a watch. */
-function readsPerToken(seed: number, region_type: RegionType, every: number | null, reads: Reads) {
+function readsPerToken(seed: number, region_type: RegionType, every: number | null, reads: Reads, traps = ONE) {
   const random = seededRandom(seed);
   const steps = stepsOf(random, every);
-  const watches = watchesOf(random, steps, region_type, reads);
+  const watches = watchesOf(random, steps, region_type, reads, traps);
   const seen = standingStill({ watches, steps, window_ns: RUN_NS }, 3 * MS, random);
   const regions = [region({ region_type, mapping_kind: "anon", death_ns: seen.window_ns })];
-  const rows = computeMetrics(input({ ...seen, regions, trap_cost_ns: 16_000, seed }));
+  const rows = computeMetrics(input({ ...seen, regions, trap_cost_ns: TRAP_NS, seed }));
   return rows.find(({ metric, step }) => metric === "reads_per_byte_per_token" && step === "decode");
 }
 
@@ -83,4 +98,19 @@ test("one word of many that is read in each step is within the bound of reads of
   // Of 396 words one in 150 is not drawn with a chance of 7 %; eight reads of it are what a watch could count.
   expect(row?.hi ?? 0).toBeGreaterThan(8 / 150 / TOKENS);
   expect(row?.hi ?? 1).toBeLessThan(8 / 50 / TOKENS);
+});
+
+test("reads per token are true where an access of several elements counts once of those that a watch may have", () => {
+  const row = readsPerToken(4, "weight", null, () => 12, { accesses: 3, counted: () => 1 });
+  expect(row).toMatchObject({ status: "ok", source: "watch" });
+  expect((row?.value ?? 0) / (12 / TOKENS)).toBeWithin(0.95, 1.05);
+});
+
+test("reads per token are no value where a kernel counts the elements of the copies of some words", () => {
+  // Of one word in three a read is a copy of four elements: a watch with the lower limit sees two of its four reads in a step.
+  const isCopied = (word: number): boolean => word % 3 === 0;
+  const traps = { accesses: 1, counted: (word: number) => (isCopied(word) ? 4 : 1) };
+  const row = readsPerToken(5, "weight", null, (word) => (isCopied(word) ? 4 : 12), traps);
+  expect(row).toMatchObject({ status: "bound", value: null, hi: null });
+  expect(row?.lo ?? Number.POSITIVE_INFINITY).toBeLessThan((4 / 3 + (2 * 12) / 3) / TOKENS);
 });
