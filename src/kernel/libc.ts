@@ -135,8 +135,9 @@ export function affinityCpus(pid: number): number[] {
   const mask = stableBytes(1024);
   if (libc.sched_getaffinity(pid, mask.length, addressOf(mask)) !== 0) return [];
   const cpus: number[] = [];
-  for (let cpu = 0; cpu < mask.length * 8; cpu++) {
-    if (((mask[cpu >> 3] ?? 0) >> (cpu & 7)) & 1) cpus.push(cpu);
+  for (const [i, byte] of mask.entries()) {
+    if (byte === 0) continue;
+    for (let bit = 0; bit < 8; bit++) if ((byte >> bit) & 1) cpus.push(8 * i + bit);
   }
   return cpus;
 }

@@ -129,6 +129,7 @@ export function simulatedMachine(
       now = ns;
     },
     cpus: [0],
+    widen() {},
     calibration: {
       trapNs: policy.trap_ns,
       retargetNs: policy.retarget_ns,

@@ -29,6 +29,8 @@ export interface Budget {
   canSpend(): boolean;
   /** Goes on with another share of each CPU, in percent. */
   change(budgetPct: number): void;
+  /** Takes these CPUs in, which were added to those that it was made with. */
+  widen(cpus: readonly number[]): void;
   /** All that was charged, in ns, per CPU in the order of `cpus`. */
   spentNs(): readonly number[];
 }
@@ -78,6 +80,9 @@ export function createBudget({ cpus, budgetPct, costs }: BudgetOptions): Budget 
     },
     change(pct) {
       share = pct / 100;
+    },
+    widen(more) {
+      for (const cpu of more) balance.set(cpu, 0);
     },
     canSpend: () => [...balance.values()].every((ns) => ns >= 0),
     spentNs: () => cpus.map((cpu) => spent.get(cpu) ?? 0),

@@ -1,5 +1,6 @@
 /** The CPUs that a process tree may use: those on which its watches hold registers. */
 import { readdirSync } from "node:fs";
+import { onlineCpus } from "../../../kernel/cpus.ts";
 import { affinityCpus } from "../../../kernel/libc.ts";
 import { treeOf } from "../../../target/tree.ts";
 
@@ -15,4 +16,12 @@ function threadsOf(pid: number): number[] {
 /** CPUs that any thread of the tree may run on, ascending; empty where nobody says. */
 export function treeAffinityCpus(root: number): number[] {
   return [...new Set([...treeOf(root)].flatMap(threadsOf).flatMap(affinityCpus))].sort((a, b) => a - b);
+}
+
+/** CPUs on which a thread of the tree may run by now and that are not among some; nobody is asked where these are all there are. */
+export function treeCpusBeside(root: number, cpus: readonly number[]): number[] {
+  const others = onlineCpus().filter((cpu) => !cpus.includes(cpu));
+  if (others.length === 0) return [];
+  const allowed = new Set(treeAffinityCpus(root));
+  return others.filter((cpu) => allowed.has(cpu));
 }

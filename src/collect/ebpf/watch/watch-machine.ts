@@ -14,8 +14,10 @@ import type { Trap } from "./traps.ts";
 import { openWatchProgram } from "./watch-program.ts";
 
 export interface WatchMachine extends Disposable {
-  /** CPUs on which every watch holds its registers. */
+  /** CPUs on which every watch holds its registers: the same list when it grows. */
   readonly cpus: readonly number[];
+  /** Adds CPUs for the watches to come. */
+  widen(cpus: readonly number[]): void;
   readonly calibration: Calibration;
   readonly registers: RegisterRoom;
   /** CLOCK_MONOTONIC. */
@@ -71,7 +73,7 @@ export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMach
   using opening = new DisposableStack();
   const program = opening.use(await openWatchProgram(wishes.targetsFd));
   const allCpus = onlineCpus();
-  const cpus = wishes.affinityCpus.length > 0 ? wishes.affinityCpus : allCpus;
+  const cpus = [...(wishes.affinityCpus.length > 0 ? wishes.affinityCpus : allCpus)];
   const room = registerRoom({ cpus, most: wishes.registers, wanted: wishes.wanted }, monotonicNs());
   const calibration = program.calibrate(allCpus);
   const held = opening.use(heldRegisters(cpus, calibration.keepsRegisters === true, () => room.count));
@@ -82,6 +84,10 @@ export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMach
   const tick_ns = tickNs();
   return {
     cpus,
+    widen(more) {
+      cpus.push(...more);
+      held.widened();
+    },
     calibration,
     registers: {
       get count() {

@@ -10,7 +10,7 @@ import { liveRegions } from "./frame/live-regions.ts";
 import { openResidency } from "./frame/residency.ts";
 import { createResidentWords } from "./frame/resident-words.ts";
 import { registerWarning } from "./register-warning.ts";
-import { treeAffinityCpus } from "./tree-cpus.ts";
+import { treeAffinityCpus, treeCpusBeside } from "./tree-cpus.ts";
 import { startWatch, type WatchSource } from "./watch.ts";
 import { loadWatchObject } from "./watch-program.ts";
 
@@ -65,6 +65,7 @@ async function start({ registers, seed, byTurns, words }: WatchPartOptions, scen
     registers,
     seed,
     affinityCpus: treeAffinityCpus(target.pid),
+    cpusBeside: (cpus) => treeCpusBeside(target.pid, cpus),
     named: { pid: target.pid, words },
     targetsFd: mappings.targetsFd,
     // Seeded by itself: the draws are those of the seed whatever is in memory.

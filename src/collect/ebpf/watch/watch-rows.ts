@@ -7,8 +7,12 @@ import type { RowOf } from "../../../schema/row.ts";
 
 export interface WatchRows {
   add(watch: RowOf<"watch">, accesses: readonly RowOf<"access">[]): void;
-  /** The batches of `access` and `watch` that are due, or what there is where `all` is asked for. */
-  take(all: boolean, nowNs: bigint): Batch[];
+  /** True where rows have waited for long, or are many. */
+  isDue(nowNs: bigint): boolean;
+  /** The batches of `access` and `watch` that there are. */
+  take(nowNs: bigint): Batch[];
+  /** Gives up what there is: how many watches, and how many of their accesses. */
+  drop(): { readonly watches: number; readonly accesses: number };
 }
 
 export function gatherWatchRows(beginNs: bigint): WatchRows {
@@ -20,9 +24,15 @@ export function gatherWatchRows(beginNs: bigint): WatchRows {
       accessRows.push(...accesses);
       watchRows.push(watch);
     },
-    take(all, now) {
+    isDue: (now) => accessRows.length >= GATHER_ROWS || now >= gatheredNs + GATHER_NS,
+    drop() {
+      const dropped = { watches: watchRows.length, accesses: accessRows.length };
+      accessRows = [];
+      watchRows = [];
+      return dropped;
+    },
+    take(now) {
       const taken: Batch[] = [];
-      if (!all && accessRows.length < GATHER_ROWS && now < gatheredNs + GATHER_NS) return taken;
       gatheredNs = now;
       if (accessRows.length > 0) taken.push(batchFromRows("access", accessRows));
       if (watchRows.length > 0) taken.push(batchFromRows("watch", watchRows));

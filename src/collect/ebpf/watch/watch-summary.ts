@@ -18,6 +18,8 @@ export interface WatchCounts {
   finished: number;
   /** Watches that gave no row, because traps were lost. */
   incomplete: number;
+  /** Watches that gave no row, because the target may have run where they had no register. */
+  elsewhere: number;
   traps: number;
   foreign_traps: number;
   /** While the registers of a watch were being switched on. */
@@ -100,6 +102,7 @@ export function emptyCounts(): WatchCounts {
     armings: 0,
     finished: 0,
     incomplete: 0,
+    elsewhere: 0,
     traps: 0,
     foreign_traps: 0,
     early_traps: 0,

@@ -29,6 +29,8 @@ export interface WatchOptions extends DrawSources {
   readonly seed: number;
   /** CPUs on which the target may run; all that are online when it is empty. */
   readonly affinityCpus: readonly number[];
+  /** CPUs on which the target may run by now and that are not among these; none where it is absent. */
+  readonly cpusBeside?: (cpus: readonly number[]) => readonly number[];
   /** Words to watch in place of drawn ones, outside the budget. */
   readonly named?: NamedWords;
   /** True where the whole budget and a part of it hold by turns. */
@@ -83,7 +85,15 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   const copies =
     options.strings && slowdown ? besideWatches(options.strings, slowdown, () => Number(machine.nowNs())) : null;
   const copyLoss = (): number => copies?.lossShare() ?? 0;
-  const pace = createPace({ costs: calibration, budgetPct: options.budgetPct, cpus: cpus.length, copyLoss }, random);
+  const paceOptions = {
+    costs: calibration,
+    budgetPct: options.budgetPct,
+    get cpus() {
+      return cpus.length;
+    },
+    copyLoss,
+  };
+  const pace = createPace(paceOptions, random);
   const turns = options.byTurns === true ? budgetTurns(options.budgetPct, seededRandom(options.seed, TURNS)) : null;
   const reservations = createReservations();
   const beginNs = machine.nowNs();
@@ -98,6 +108,8 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   let armedNs = 0;
   let firstNs: bigint | null = null;
   let copiesNotedNs = beginNs;
+  /** Up to when the target was on CPUs with registers only. */
+  let insideNs = beginNs;
   let budgetPct = options.budgetPct;
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
 
@@ -116,6 +128,25 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       counts.early_traps += early;
       counts.beyond_traps += beyond;
     }
+  }
+
+  /**
+   * A thread may be allowed on more CPUs than when watching began, as where a command picks those of the program that it then begins: what it did
+   * there since it was last asked for came to no register. So no row is given away before that, and watches go on with all of them.
+   */
+  function lookAtCpus(): void {
+    const nowNs = machine.nowNs();
+    const more = options.cpusBeside?.(cpus) ?? [];
+    if (more.length > 0) {
+      const { watches, accesses } = rows.drop();
+      counts.finished -= watches;
+      counts.elsewhere += watches;
+      counts.access_rows -= accesses;
+      active.endWhere(() => true, { by: "lost", atNs: insideNs });
+      machine.widen(more);
+      budget.widen(more);
+    }
+    insideNs = nowNs;
   }
 
   function chargeLooks(): void {
@@ -266,9 +297,10 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
 
   function stop(): ReturnType<WatchSource["stop"]> {
     if (stopped !== null) return stopped;
+    lookAtCpus();
     finish(active.endingAll());
     readTraps();
-    stopped = { batches: rows.take(true, machine.nowNs()), ledger: ledger(), summary: summary() };
+    stopped = { batches: rows.take(machine.nowNs()), ledger: ledger(), summary: summary() };
     machine[Symbol.dispose]();
     return stopped;
   }
@@ -289,7 +321,11 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       const most = choice.isBudgeted ? pace.atOnce : NAMED_AT_ONCE;
       for (let i = 0; i < most && armNext(nowNs); i++);
     },
-    batches: () => rows.take(false, machine.nowNs()),
+    batches() {
+      if (!rows.isDue(machine.nowNs())) return [];
+      lookAtCpus();
+      return rows.take(machine.nowNs());
+    },
     onUnmap(pid, addr, sizeBytes, timeNs) {
       const overlaps = (owner: number, first: bigint, bytes: number) =>
         owner === pid && first < addr + sizeBytes && addr < first + BigInt(bytes);

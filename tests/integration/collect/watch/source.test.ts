@@ -2,8 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { join } from "node:path";
 import type { DrawRegion } from "../../../../src/collect/ebpf/watch/draw.ts";
 import { probeRegisters } from "../../../../src/collect/ebpf/watch/free-registers.ts";
+import { treeCpusBeside } from "../../../../src/collect/ebpf/watch/tree-cpus.ts";
 import { startWatch, type WatchOptions, type WatchSource } from "../../../../src/collect/ebpf/watch/watch.ts";
 import type { Batch } from "../../../../src/columnar/batch.ts";
+import { bindProcess } from "../../../../src/kernel/affinity.ts";
 import { onlineCpus } from "../../../../src/kernel/cpus.ts";
 import { monotonicNs } from "../../../../src/kernel/libc.ts";
 import { openWatchpoint, WATCHPOINT } from "../../../../src/kernel/watchpoint.ts";
@@ -93,6 +95,25 @@ describe("the budget", () => {
     expect(sumOf(valuesOf(batches, "watch", "n_hits"))).toBe(0);
     expect(summary.budget.spent_pct).toBeLessThan(1.2);
   });
+});
+
+test.skipIf(CPUS.length < 2)("a program that goes to another CPU is watched there, too", async () => {
+  await using mover = await startProgram();
+  const [first = 0, second = 1] = CPUS;
+  bindProcess(mover.pid, [first]);
+  using source = await start(wordOf(mover), {
+    affinityCpus: [first],
+    cpusBeside: (cpus) => treeCpusBeside(mover.pid, cpus),
+  });
+  bindProcess(mover.pid, [second]);
+  mover.start("inc", 1_000_000_000);
+  const isOnBoth = () => source.summary().cpus === 2;
+  const before = await pollUntil(source, isOnBoth);
+  expect(valuesOf(before, "watch", "end_ns")).toEqual([]);
+  const batches = await pollFor(source, 1000);
+  const { summary } = source.stop();
+  expect(summary.counts.elsewhere).toBeGreaterThan(0);
+  expect(new Set(valuesOf(batches, "access", "cpu"))).toEqual(new Set([second]));
 });
 
 describe("the rows", () => {

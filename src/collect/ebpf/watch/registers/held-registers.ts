@@ -55,6 +55,8 @@ export interface HeldRegisters extends Disposable {
   take(bytes: WatchedBytes, retries: number, behind?: HeldRegister): TakeResult;
   /** Takes back a register that is stopped. */
   give(register: HeldRegister): void;
+  /** Gives back to the kernel those that no watch has: of CPUs that were added they have none. */
+  widened(): void;
 }
 
 const ENOSPC = 28;
@@ -94,6 +96,7 @@ function cpuRegister(cpu: number, event: Fd, keeps: boolean): CpuRegister {
 /**
  * Registers of these CPUs, taken when they are first needed. A register of the same kind, read_write or write, gets another address
  * without a lock; one of another kind is changed only where no more may be taken.
+ * @param cpus a list that may grow
  * @param keeps false where a register cannot be used twice: it is given back to the kernel after each watch
  * @param most registers on every CPU that may be taken now
  */
@@ -106,6 +109,10 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
   function close(register: HeldRegister): void {
     count -= 1;
     for (const { event } of register.perCpu) event[Symbol.dispose]();
+  }
+
+  function closeIdle(): void {
+    for (const register of idle.splice(0)) close(register);
   }
 
   function open({ addr, sizeBytes, kind }: WatchedBytes, mostRetries: number): TakeResult {
@@ -157,13 +164,13 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
       return open(bytes, retries);
     },
     give(register) {
-      if (keeps && monotonicNs() - register.takenNs < HOLD_NS) {
+      const isOnAll = register.perCpu.length === cpus.length;
+      if (keeps && isOnAll && monotonicNs() - register.takenNs < HOLD_NS) {
         idle.push(register);
         idle.sort((a, b) => a.order - b.order);
       } else close(register);
     },
-    [Symbol.dispose]() {
-      for (const register of idle.splice(0)) close(register);
-    },
+    widened: closeIdle,
+    [Symbol.dispose]: closeIdle,
   };
 }

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "bun:test";
+import type { DrawRegion } from "../../../../../src/collect/ebpf/watch/draw.ts";
+import { watchOver } from "../../../../../src/collect/ebpf/watch/watch.ts";
+import { balances } from "../../../../../src/schema/ledger.ts";
+import { OP } from "../../../../../src/schema/operation.ts";
+import { addrOf, PID, simulatedMachine } from "../../../../../src/simulate/machine.ts";
+import { samplesOf } from "../../../../../src/simulate/samples.ts";
+import { USUAL_POLICY, type World } from "../../../../../src/simulate/world.ts";
+
+const MS = 1e6;
+const RUN_NS = 4000 * MS;
+const MOVES_NS = 3100 * MS;
+const LOOK_NS = 10 * MS;
+const WORDS = 500;
+
+/** Words of which every other one is read each 5 ms. */
+function world(): World {
+  const time_ns = Float64Array.from({ length: RUN_NS / (5 * MS) }, (_, i) => 5 * MS * i);
+  const read = { time_ns, op: new Uint8Array(time_ns.length).fill(OP.load) };
+  const idle = { time_ns: new Float64Array(0), op: new Uint8Array(0) };
+  const words = Array.from({ length: WORDS }, (_, i) => (i % 2 === 0 ? read : idle));
+  return {
+    run_ns: RUN_NS,
+    token_period_ns: null,
+    steps: [],
+    strata: [{ stratum: "unknown/anon", region_type: "unknown", words }],
+  };
+}
+
+/** What is recorded of a target that goes to CPU 1 at a moment, where it is asked for its CPUs, and what was found then. */
+function recorded(movesNs: number) {
+  const simulated = simulatedMachine(world(), USUAL_POLICY);
+  const cpus = [0];
+  const machine = { ...simulated, cpus, widen: (more: readonly number[]) => void cpus.push(...more) };
+  const region: DrawRegion = {
+    ...{ pid: PID, addr: addrOf(0, 0), size_bytes: 8 * WORDS, stratum: "unknown/anon" },
+    region_type: "unknown",
+    tensor: null,
+  };
+  const regions = [region];
+  let now = 0;
+  const looks: { readonly time_ns: number; readonly isBeside: boolean }[] = [];
+  const source = watchOver(machine, {
+    regions: () => regions,
+    tokenPeriodNs: () => null,
+    rowsAhead: () => [],
+    budgetPct: USUAL_POLICY.budget_pct,
+    registers: 4,
+    seed: 1,
+    affinityCpus: [],
+    cpusBeside(held) {
+      const isBeside = now >= movesNs && !held.includes(1);
+      looks.push({ time_ns: now, isBeside });
+      return isBeside ? [1] : [];
+    },
+  });
+  const batches = [];
+  for (; now < RUN_NS; now += LOOK_NS) {
+    simulated.setNow(now);
+    source.poll(BigInt(now));
+    batches.push(...source.batches());
+  }
+  const { batches: last, summary, ledger } = source.stop();
+  const found = looks.findIndex(({ isBeside }) => isBeside);
+  return { watches: samplesOf([...batches, ...last], 0n), summary, ledger, looks, found };
+}
+
+describe("a target that goes to another CPU than those of the registers", () => {
+  test("has no watch that tells of the time in which it may have been there", () => {
+    const { watches, looks, found } = recorded(MOVES_NS);
+    const inside = looks[found - 1]?.time_ns ?? 0;
+    const foundNs = looks[found]?.time_ns ?? 0;
+    expect(inside).toBeWithin(MOVES_NS - 400 * MS, MOVES_NS);
+    expect(foundNs).toBeWithin(MOVES_NS, MOVES_NS + 300 * MS);
+    const before = watches.filter(({ begin_ns }) => begin_ns < foundNs);
+    expect(before.length).toBeGreaterThan(10);
+    for (const { begin_ns, end_ns } of before) expect(end_ns).toBeLessThanOrEqual(Math.max(begin_ns, inside));
+    expect(before.some(({ ended_by, begin_ns }) => ended_by === "lost" && begin_ns < inside)).toBe(true);
+  });
+
+  test("is watched on both from then on, and what was left out is counted", () => {
+    const { watches, summary, ledger, looks, found } = recorded(MOVES_NS);
+    expect(summary.cpus).toBe(2);
+    expect(Object.keys(summary.budget.spent_ns)).toEqual(["0", "1"]);
+    expect(summary.counts.elsewhere).toBeGreaterThan(0);
+    expect(summary.counts.finished).toBe(watches.length);
+    expect(watches.filter(({ begin_ns }) => begin_ns >= (looks[found]?.time_ns ?? 0)).length).toBeGreaterThan(10);
+    expect(ledger.every(balances)).toBe(true);
+  });
+
+  test("that stays where it is has all of its watches", () => {
+    const { watches, summary } = recorded(Number.POSITIVE_INFINITY);
+    expect(summary.counts.elsewhere).toBe(0);
+    expect(watches.length).toBe(summary.counts.armings);
+  });
+});
