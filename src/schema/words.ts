@@ -125,7 +125,7 @@ export type WatchDesign = keyof typeof WATCH_DESIGNS;
 export const WATCH_ENDINGS = {
   trap_limit: "",
   dwell: "",
-  unmap: "",
+  unmap: "or its pages were given back",
   foreign: "traps of other processes",
   exit: "",
   lost: "records of the process were lost, so its bytes may have gone",

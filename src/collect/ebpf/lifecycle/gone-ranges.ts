@@ -1,9 +1,11 @@
-/** Which bytes a call took away from their addresses: what was watched there is not there any more. */
+/** Which bytes a call took away from their addresses, or from memory: what was watched there is not there any more. */
 import { PAGE_BYTES } from "../../../kernel/libc.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
 
 const MAP_FIXED = 0x10;
 const MREMAP_FIXED = 2;
+/** Advice by which pages go at once: MADV_DONTNEED, MADV_REMOVE, MADV_DONTNEED_LOCKED. */
+const GIVES_BACK: ReadonlySet<number> = new Set([4, 9, 24]);
 const PAGE = BigInt(PAGE_BYTES);
 
 export interface GoneRange {
@@ -22,10 +24,18 @@ function goneByMremap({ addr, size_bytes, old_addr, old_size_bytes, flags }: Map
   return old === 0n ? replaced : [{ addr: old_addr, size_bytes: old }, ...replaced];
 }
 
+const failed = ({ result }: MappingEvent): boolean => result !== null && result < 0n && result > -4096n;
+
+/** Ranges, in whole pages, that stay mapped and whose pages the program gave back with this row. */
+export function givenBackRanges(row: MappingEvent): GoneRange[] {
+  const isGivenBack = row.kind === "madvise" && GIVES_BACK.has(row.flags ?? 0) && !failed(row);
+  return isGivenBack ? [{ addr: row.addr, size_bytes: pages(row.size_bytes) }] : [];
+}
+
 /** Ranges, in whole pages, whose bytes ended or moved away with this row; none for a call that failed. */
 export function goneRanges(row: MappingEvent): GoneRange[] {
   const { kind, addr, size_bytes, old_addr, result } = row;
-  if (result !== null && result < 0n && result > -4096n) return [];
+  if (failed(row)) return [];
   switch (kind) {
     case "munmap":
       return [{ addr, size_bytes: pages(size_bytes) }];

@@ -5,6 +5,7 @@ import { registersOf } from "./arm.ts";
 import type { Draw } from "./draw.ts";
 import { ENOUGH_TRAPS } from "./named.ts";
 import type { SlotState } from "./slots.ts";
+import type { IsGone } from "./watch-choice.ts";
 
 /** A watch that is to be ended, and how. */
 export interface Ending {
@@ -22,7 +23,7 @@ export interface ActiveWatches {
   /** A slot that no watch has; null where all are taken. */
   freeSlot(): number | null;
   /** Notes of each watch whose bytes are gone how it ends. */
-  endWhere(isGone: (pid: number, addr: bigint, sizeBytes: number) => boolean, end: WatchEnd): void;
+  endWhere(isGone: IsGone, end: WatchEnd): void;
   /** Watches that have stopped themselves, have had their time, or lost their bytes. */
   ending(stateOf: (slot: number) => SlotState, nowNs: bigint): Ending[];
   /** All of them, to be ended now. */
@@ -54,7 +55,7 @@ export function activeWatches(): ActiveWatches {
     endWhere(isGone, end) {
       for (const watch of active.values()) {
         const { pid, addr, sizeBytes } = watch.spec;
-        if (watch.end === null && isGone(pid, addr, sizeBytes)) watch.end = end;
+        if (watch.end === null && isGone(pid, addr, sizeBytes, watch.draw.region)) watch.end = end;
       }
     },
     ending(stateOf, nowNs) {

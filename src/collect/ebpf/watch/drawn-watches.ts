@@ -119,7 +119,7 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
     forget(isGone) {
       if (pending === null) return;
       const { region, addr, sizeBytes } = pending.draw;
-      pending = { ...pending, isGone: pending.isGone || isGone(region.pid, addr, sizeBytes) };
+      pending = { ...pending, isGone: pending.isGone || isGone(region.pid, addr, sizeBytes, region) };
     },
   };
 }

@@ -3,7 +3,7 @@
 import type { WatchMode } from "../../../schema/words.ts";
 import type { SeenAccesses } from "./accesses.ts";
 import type { Design } from "./design.ts";
-import type { Draw } from "./draw.ts";
+import type { Draw, DrawRegion } from "./draw.ts";
 
 export interface PlannedWatch {
   readonly draw: Draw;
@@ -30,6 +30,9 @@ export interface Room {
   isWatched(draw: Draw): boolean;
 }
 
+/** Whether bytes that were drawn from a region are gone. */
+export type IsGone = (pid: number, addr: bigint, sizeBytes: number, region: DrawRegion) => boolean;
+
 /** What a finished watch tells the choice of the next ones. */
 export interface Finished {
   readonly mode: WatchMode;
@@ -44,5 +47,5 @@ export interface WatchChoice {
   /** Takes note of what a finished watch of a stratum told. */
   learn(stratum: string, finished: Finished): void;
   /** Lets go of a choice that waits where its bytes are gone. */
-  forget(isGone: (pid: number, addr: bigint, sizeBytes: number) => boolean): void;
+  forget(isGone: IsGone): void;
 }

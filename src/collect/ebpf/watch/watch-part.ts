@@ -4,7 +4,7 @@ import type { MappingEvent } from "../../../regions/mapping-row.ts";
 import { seededRandom } from "../../../statistics/prng.ts";
 import { calibratedCost } from "../../calibrated-cost.ts";
 import { copyCost, copyWarning } from "../copies/copy-cost.ts";
-import { goneRanges } from "../lifecycle/gone-ranges.ts";
+import { givenBackRanges, goneRanges } from "../lifecycle/gone-ranges.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
 import { liveRegions } from "./frame/live-regions.ts";
 import { openResidency } from "./frame/residency.ts";
@@ -43,6 +43,8 @@ function follow(watch: WatchSource, row: MappingEvent): void {
     return;
   }
   for (const { addr, size_bytes } of goneRanges(row)) watch.onUnmap(row.pid, addr, size_bytes, row.timestamp_ns);
+  for (const { addr, size_bytes } of givenBackRanges(row))
+    watch.onGivenBack(row.pid, addr, size_bytes, row.timestamp_ns);
 }
 
 /** Separates questions for what is in memory from the draws of a seed. */

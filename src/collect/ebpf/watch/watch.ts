@@ -14,7 +14,7 @@ import { type DrawSources, drawnWatches } from "./drawn-watches.ts";
 import { type NamedWords, namedWatches } from "./named.ts";
 import { createPace } from "./pace.ts";
 import { createReservations } from "./reservations.ts";
-import type { PlannedWatch } from "./watch-choice.ts";
+import type { IsGone, PlannedWatch } from "./watch-choice.ts";
 import { openWatchMachine, type WatchMachine } from "./watch-machine.ts";
 import { gatherWatchRows } from "./watch-rows.ts";
 import { countFinished, emptyCounts, type WatchSummary } from "./watch-summary.ts";
@@ -50,6 +50,8 @@ export interface WatchSource extends Disposable {
   batches(): Batch[];
   /** Ends the watches on bytes that were unmapped, from that moment on. */
   onUnmap(pid: number, addr: bigint, sizeBytes: bigint, timeNs: bigint): void;
+  /** The same for pages that the program gave back, where only what is in memory is drawn: tensors are there whether they have pages or not. */
+  onGivenBack(pid: number, addr: bigint, sizeBytes: bigint, timeNs: bigint): void;
   /** Ends the watches of a process that exited or began another program. */
   onExit(pid: number, timeNs: bigint): void;
   /** Ends the watches of a process of which records were lost, from a moment before: any of its bytes may have gone. */
@@ -68,6 +70,11 @@ const COPIES_NOTED_NS = 50_000_000n;
 /** Named words are armed again without a pause. */
 const NAMED_AT_ONCE = 4;
 const PLACE = { stream: "access", source: "watch", way: null } as const;
+
+const overlapping =
+  (pid: number, addr: bigint, sizeBytes: bigint): IsGone =>
+  (owner, first, bytes) =>
+    owner === pid && first < addr + sizeBytes && addr < first + BigInt(bytes);
 
 const namedOf = ({ named }: WatchOptions) =>
   named === undefined || named.words.length === 0 ? null : namedWatches(named);
@@ -249,7 +256,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     return true;
   }
 
-  function endWhere(isGone: (pid: number, addr: bigint, sizeBytes: number) => boolean, end: WatchEnd): void {
+  function endWhere(isGone: IsGone, end: WatchEnd): void {
     active.endWhere(isGone, end);
     choice.forget(isGone);
   }
@@ -327,9 +334,12 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       return rows.take(machine.nowNs());
     },
     onUnmap(pid, addr, sizeBytes, timeNs) {
-      const overlaps = (owner: number, first: bigint, bytes: number) =>
-        owner === pid && first < addr + sizeBytes && addr < first + BigInt(bytes);
-      endWhere(overlaps, { by: "unmap", atNs: timeNs });
+      endWhere(overlapping(pid, addr, sizeBytes), { by: "unmap", atNs: timeNs });
+    },
+    onGivenBack(pid, addr, sizeBytes, timeNs) {
+      const overlaps = overlapping(pid, addr, sizeBytes);
+      const isGone: IsGone = (...bytes) => bytes[3].resident_only === true && overlaps(...bytes);
+      endWhere(isGone, { by: "unmap", atNs: timeNs });
     },
     onExit(pid, timeNs) {
       endWhere((owner) => owner === pid, { by: "exit", atNs: timeNs });

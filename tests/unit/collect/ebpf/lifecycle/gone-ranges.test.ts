@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { goneRanges } from "../../../../../src/collect/ebpf/lifecycle/gone-ranges.ts";
+import { givenBackRanges, goneRanges } from "../../../../../src/collect/ebpf/lifecycle/gone-ranges.ts";
 import { emptyMappingEvent, type MappingEvent } from "../../../../../src/regions/mapping-row.ts";
 import { wordsOf } from "../../../../../src/schema/row.ts";
 
@@ -52,5 +52,23 @@ describe("bytes that a call took away", () => {
     const taking = new Set(["munmap", "mremap", "mmap", "brk"]);
     for (const kind of wordsOf("mapping", "kind"))
       if (!taking.has(kind)) expect(gone(kind, { size_bytes: P })).toEqual([]);
+  });
+});
+
+describe("pages that a program gives back", () => {
+  const givenBack = (flags: number, result = 0n) => {
+    const row = { ...emptyMappingEvent("madvise", 1n, 10), addr: 16n * P, size_bytes: 2n * P - 1n, flags, result };
+    return givenBackRanges(row).map(({ addr, size_bytes }) => [addr / P, size_bytes / P]);
+  };
+
+  test("are those that go at once, where the call did not fail", () => {
+    for (const advice of [4, 9, 24]) expect(givenBack(advice)).toEqual([[16n, 2n]]);
+    for (const advice of [3, 8, 14]) expect(givenBack(advice)).toEqual([]);
+    expect(givenBack(4, -22n)).toEqual([]);
+  });
+
+  test("stay mapped", () => {
+    expect(gone("madvise", { addr: 16n * P, size_bytes: 2n * P, flags: 4 })).toEqual([]);
+    expect(givenBackRanges({ ...emptyMappingEvent("munmap", 1n, 10), addr: P, size_bytes: P, result: 0n })).toEqual([]);
   });
 });
