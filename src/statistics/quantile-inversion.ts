@@ -170,8 +170,15 @@ function sizeOf(curve: Shares, position: number, variance: number, carrying: num
  * have farther ends or none. An interval has no ends where too few units tell of it.
  * @param places positions in `curve.values`, ascending
  * @param carrying how many units that count alike would carry as much
+ * @param undrawn what was not drawn, over all that was, at most: it may lie up to any value or beyond it
  */
-export function shareIntervals(curve: Shares, places: Uint32Array, resamples: Resamples, carrying: number): Interval[] {
+export function shareIntervals(
+  curve: Shares,
+  places: Uint32Array,
+  resamples: Resamples,
+  carrying: number,
+  undrawn = 0,
+): Interval[] {
   const { spread, tails } = spreadsOf(curve, places, resamples, places);
   return Array.from(places, (position, k) => {
     const share = curve.shares[position] ?? 0;
@@ -180,7 +187,7 @@ export function shareIntervals(curve: Shares, places: Uint32Array, resamples: Re
     const end = (p: number): number =>
       inverseIncompleteBeta(share * size + 0.5, (1 - share) * size + 0.5, p, BAND_PRECISION);
     const { less = 0, more = 0 } = tails[k] ?? {};
-    return interval(share, end(less), end(1 - more));
+    return interval(share, end(less) / (1 + undrawn), 1 - (1 - end(1 - more)) / (1 + undrawn));
   });
 }
 

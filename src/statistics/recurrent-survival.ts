@@ -264,8 +264,9 @@ function firstUntold(sample: RecurrentSample, mostLeft: number): { end: number; 
 /**
  * The product-limit curve at the times at which it falls, as far as enough were looked at.
  * @param mostLeft share of all that may be left untold under laws that end before others: `left` of it is, which may be of any time
+ * @returns with the time until which it is told, level behind its last value: whatever ended later is no part of it
  */
-export function sharesOf(sample: RecurrentSample, mostLeft = 0): Shares & { readonly left: number } {
+export function sharesOf(sample: RecurrentSample, mostLeft = 0): Shares & Readonly<Record<"left" | "until", number>> {
   const { time, event, unit, weight } = sample;
   const values: number[] = [];
   const { end, left } = firstUntold(sample, mostLeft);
@@ -296,6 +297,7 @@ export function sharesOf(sample: RecurrentSample, mostLeft = 0): Shares & { read
     shares,
     tellers: tellersOf(sample, values, shares),
     left,
+    until: time[end] ?? Number.POSITIVE_INFINITY,
     resampled: walk,
   };
 }

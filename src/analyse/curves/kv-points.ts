@@ -46,7 +46,7 @@ export function sequencePoints(
   const sample = recurrentSample(times, weights);
   const isBound = n < FEWEST_SEQUENCES;
   const curve = sharesOf(isBound ? asSeen(sample) : sample);
-  const { values, shares } = curve;
+  const { values, shares, until } = curve;
   const places = drawnPlaces(values, shares);
   const bare = [...places].map((position) => ({ value: values[position] ?? 0, share: shares[position] ?? 0 }));
   if (isBound) {
@@ -88,5 +88,5 @@ export function sequencePoints(
       lo === null || upperEndNeeds(share, n, effective).isFar ? null : Math.min(lo, ended[k] ?? lo) * (1 - early);
     return { value, share: interval(share, least, hi === null ? null : hi * (1 - early) + early) };
   });
-  return curvePoints(points, observationsOf(sample), falling);
+  return curvePoints(points, observationsOf(sample), falling, until);
 }

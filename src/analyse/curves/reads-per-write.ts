@@ -1,17 +1,21 @@
 /** How often what one write wrote is read: over write passes that were watched, or over rows of the KV cache by steps. */
 import { carryingUnitsOf, sharesByEnds } from "../../statistics/inverse-censoring.ts";
 import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
-import type { Group, WatchSet } from "../input/group.ts";
+import type { Group } from "../input/group.ts";
 import type { KvRowSample } from "../input/input.ts";
 import { RETENTION } from "../metrics/retention.ts";
+import { unseenWrites } from "../watched/first-writes.ts";
 import { bestEpochs } from "../watched/write-times.ts";
 import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
 import { sequencePoints } from "./kv-points.ts";
 import { pointsByEnds } from "./share-points.ts";
 
 /** Reads of a write whose next write or free was seen are all of its reads; of others there are at least so many. */
-function watchPoints(set: WatchSet): CurvePoint[] {
-  const cases = bestEpochs(set).cases.map((one) => ({ ...one, value: one.reads }));
+function watchPoints(group: Group): CurvePoint[] {
+  const set = group.uniform;
+  const epochs = bestEpochs(set);
+  const undrawn = epochs.undrawn + unseenWrites(group);
+  const cases = epochs.cases.map((one) => ({ ...one, value: one.reads }));
   const observations = {
     time: Float64Array.from(cases, ({ value }) => value).sort(),
     cut: Float64Array.from(
@@ -19,7 +23,7 @@ function watchPoints(set: WatchSet): CurvePoint[] {
       ({ value }) => value,
     ).sort(),
   };
-  return pointsByEnds(sharesByEnds(cases), observations, set.resamples(), carryingUnitsOf(cases), true);
+  return pointsByEnds(sharesByEnds(cases), observations, set.resamples(), carryingUnitsOf(cases), true, undrawn);
 }
 
 /** Steps that needed each row, by sequence and by the bytes of the rows; of a row that is in the cache there may come more. */
@@ -60,7 +64,7 @@ export const readsPerWriteCurve: CurveOf = (group, rows) =>
         printedRow(rows, "reads_per_write"),
         (source) => {
           if (source === "step") return stepPoints(group);
-          if (source === "watch") return watchPoints(group.uniform);
+          if (source === "watch") return watchPoints(group);
           return "samples do not tell which reads follow which write";
         },
       )

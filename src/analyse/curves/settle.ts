@@ -61,5 +61,5 @@ export const settleCurve: CurveOf = (group, rows) => {
     },
     "ns",
   );
-  return curveOfFigure(frame, judged, () => samplePoints(sample, set.resamples(), true));
+  return curveOfFigure(frame, judged, () => samplePoints(sample, set.resamples(), true, undrawn));
 };

@@ -4,7 +4,7 @@ import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { Interval } from "../../statistics/interval.ts";
 import type { SharesByEnds } from "../../statistics/inverse-censoring.ts";
-import { reaching, type Shares, shareIntervals } from "../../statistics/quantile-inversion.ts";
+import { reaching, shareIntervals } from "../../statistics/quantile-inversion.ts";
 import { type RecurrentSample, sharesOf } from "../../statistics/recurrent-survival.ts";
 import type { CurvePoint } from "./curve.ts";
 
@@ -54,15 +54,17 @@ export function drawnPlaces(values: Float64Array, shares: Float64Array): Uint32A
 /**
  * Points with what was observed beside them, and one at the end of what was seen where the curve goes on level until then.
  * @param falling true for the share above each value, false for that up to it
+ * @param until where the curve ends, though some were seen for longer: too few tell what ended behind it
  */
 export function curvePoints(
   shares: readonly SharePoint[],
   { time, cut }: Observations,
   falling: boolean,
+  until = Number.POSITIVE_INFINITY,
 ): CurvePoint[] {
   const before = (times: Float64Array, value: number, upTo: boolean): number =>
     firstIndex(times.length, (i) => (upTo ? (times[i] ?? 0) <= value : (times[i] ?? 0) < value));
-  const longest = time.at(-1) ?? 0;
+  const longest = Math.min(until, time.at(-1) ?? 0);
   const end = shares.at(-1) ?? { value: -1, share: { value: 0, lo: null, hi: null } };
   const all = longest > end.value ? [...shares, { value: longest, share: end.share }] : shares;
   let counted = 0;
@@ -86,34 +88,23 @@ export function flipped({ value, lo, hi }: Interval): Pick<CurvePoint, "y" | "lo
 }
 
 /**
- * Points of a distribution that is estimated from addresses, with the band to which the intervals of its quantiles belong.
+ * Points of a distribution of which the rest lies between two ends: the mean of both curves, in the band from the one to the other.
  * @param carrying how many units that count alike would carry as much
+ * @param undrawn what was not drawn, over all that was, at most, as the quantiles have it
  */
-export function estimatedPoints(
-  shares: Shares,
-  observations: Observations,
-  resamples: Resamples,
-  carrying: number,
-  falling: boolean,
-): CurvePoint[] {
-  const places = drawnPlaces(shares.values, shares.shares);
-  const band = shareIntervals(shares, places, resamples, carrying);
-  const points = band.map((share, k) => ({ value: shares.values[places[k] ?? 0] ?? 0, share }));
-  return curvePoints(points, observations, falling);
-}
-
-/** The same of a distribution of which the rest lies between two ends: the mean of both curves, in the band from the one to the other. */
 export function pointsByEnds(
   { early, late, mean, lateAt }: SharesByEnds,
   observations: Observations,
   resamples: Resamples,
   carrying: number,
   falling: boolean,
+  undrawn: number,
 ): CurvePoint[] {
   const places = drawnPlaces(mean.values, mean.shares);
-  const above = shareIntervals(early, places, resamples, carrying);
+  const above = shareIntervals(early, places, resamples, carrying, undrawn);
   const reached = Uint32Array.from(new Set(Array.from(places, (place) => lateAt[place] ?? -1).filter((i) => i >= 0)));
-  const below = new Map(shareIntervals(late, reached, resamples, carrying).map((one, k) => [reached[k] ?? -1, one.lo]));
+  const later = shareIntervals(late, reached, resamples, carrying, undrawn);
+  const below = new Map(later.map((one, k) => [reached[k] ?? -1, one.lo]));
   const points = Array.from(places, (place, k): SharePoint => {
     const lo = below.get(lateAt[place] ?? -1);
     const share = { value: mean.shares[place] ?? null, lo: lo === undefined ? 0 : lo, hi: above[k]?.hi ?? null };
@@ -127,13 +118,19 @@ export function observationsOf({ time, event }: Pick<RecurrentSample, "time" | "
   return { time, cut: time.filter((_, i) => event[i] === 0) };
 }
 
-/** Points of a sample of times, by its product-limit curve. */
-export function samplePoints(sample: RecurrentSample, resamples: Resamples, falling: boolean): CurvePoint[] {
-  return estimatedPoints(
-    sharesOf(sample),
-    observationsOf(sample),
-    resamples,
-    carryingUnits(sample.unit_weight),
-    falling,
-  );
+/**
+ * Points of a sample of times, by its product-limit curve, with the band to which the intervals of its quantiles belong.
+ * @param undrawn what was not drawn, over all that was, at most, as the quantiles have it
+ */
+export function samplePoints(
+  sample: RecurrentSample,
+  resamples: Resamples,
+  falling: boolean,
+  undrawn: number,
+): CurvePoint[] {
+  const shares = sharesOf(sample);
+  const places = drawnPlaces(shares.values, shares.shares);
+  const band = shareIntervals(shares, places, resamples, carryingUnits(sample.unit_weight), undrawn);
+  const points = band.map((share, k) => ({ value: shares.values[places[k] ?? 0] ?? 0, share }));
+  return curvePoints(points, observationsOf(sample), falling, shares.until);
 }

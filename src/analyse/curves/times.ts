@@ -4,6 +4,7 @@ import type { Group, WatchSet } from "../input/group.ts";
 import { AGES } from "../metrics/age-at-read.ts";
 import { intervalsSeen } from "../metrics/inter-access-interval.ts";
 import { RETENTION } from "../metrics/retention.ts";
+import { unseenWrites } from "../watched/first-writes.ts";
 import { bestEpochs, readAges } from "../watched/write-times.ts";
 import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
 import { kvNeedPoints } from "./kv-points.ts";
@@ -13,8 +14,9 @@ import { streamPoints } from "./stream-points.ts";
 const SHARE = { x_unit: "ns", y_unit: "ratio" } as const;
 
 /** Of the write passes that the figure is told from; what was cut short ticks where its need was seen last. */
-function retentionPoints(set: WatchSet): CurvePoint[] {
-  const { cases } = bestEpochs(set);
+function retentionPoints(group: Group): CurvePoint[] {
+  const set = group.uniform;
+  const { cases, undrawn } = bestEpochs(set);
   const observations = {
     time: Float64Array.from(cases, ({ value }) => value).sort(),
     cut: Float64Array.from(
@@ -22,7 +24,19 @@ function retentionPoints(set: WatchSet): CurvePoint[] {
       ({ value }) => value,
     ).sort(),
   };
-  return pointsByEnds(sharesByEnds(cases), observations, set.resamples(), carryingUnitsOf(cases), true);
+  return pointsByEnds(
+    sharesByEnds(cases),
+    observations,
+    set.resamples(),
+    carryingUnitsOf(cases),
+    true,
+    undrawn + unseenWrites(group),
+  );
+}
+
+function agePoints(set: WatchSet): CurvePoint[] {
+  const { sample, undrawn } = readAges(set);
+  return samplePoints(sample, set.resamples(), true, undrawn);
 }
 
 const NOTHING: readonly CurvePoint[] = [];
@@ -30,7 +44,7 @@ const NOTHING: readonly CurvePoint[] = [];
 export const retentionCurve: CurveOf = (group, rows) =>
   curveOfFigure({ curve: "retention", shape: "survival", ...SHARE }, printedRow(rows, "retention_p50_ns"), (source) => {
     if (source === "step") return kvNeedPoints(group, RETENTION, true);
-    if (source === "watch") return retentionPoints(group.uniform);
+    if (source === "watch") return retentionPoints(group);
     return group.stream === null ? NOTHING : streamPoints(group.stream.retention, true);
   });
 
@@ -40,7 +54,7 @@ export const ageCurve: CurveOf = (group, rows) =>
     printedRow(rows, "age_at_read_p50_ns"),
     (source) => {
       if (source === "step") return kvNeedPoints(group, AGES, true);
-      if (source === "watch") return samplePoints(readAges(group.uniform).sample, group.uniform.resamples(), true);
+      if (source === "watch") return agePoints(group.uniform);
       return group.stream === null ? NOTHING : streamPoints(group.stream.ages, true);
     },
   );
@@ -53,6 +67,9 @@ export const intervalCurve: CurveOf = (group, rows) =>
   );
 
 function intervalPoints(group: Group, source: string): readonly CurvePoint[] {
-  if (source === "watch") return samplePoints(intervalsSeen(group).sample, group.uniform.resamples(), false);
+  if (source === "watch") {
+    const { sample, undrawn } = intervalsSeen(group);
+    return samplePoints(sample, group.uniform.resamples(), false, undrawn);
+  }
   return group.stream === null ? NOTHING : streamPoints(group.stream.intervals, false);
 }

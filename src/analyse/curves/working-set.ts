@@ -17,10 +17,10 @@ function watchPoints(group: Group): CurvePoint[] {
   const points: CurvePoint[] = [];
   for (let k = Math.min(first, 0); points.length < MOST_POINTS; k++) {
     const window = base * step ** k;
-    const { estimate, n, whole } = touchedWithin(group, window);
+    const { estimate, n, whole, why } = touchedWithin(group, window);
     if (!whole) break;
     const { value, lo, hi } = estimate;
-    points.push({ x: window, y: value, lo, hi, n });
+    points.push({ x: window, y: value, lo, hi, n, ...(why === null ? {} : { why }) });
   }
   return points;
 }

@@ -49,3 +49,9 @@ export function firstWriteShare(group: Came & Pick<Group, "stores">): number {
   const seen = Math.max(rate.lo ?? 0, least);
   return unseen > 0 ? unseen / (unseen + seen) : 0;
 }
+
+/** The same over the writes that watches can see: what of all has to be allowed for as being of any kind. */
+export function unseenWrites(group: Parameters<typeof firstWriteShare>[0]): number {
+  const first = firstWriteShare(group);
+  return first / (1 - first);
+}

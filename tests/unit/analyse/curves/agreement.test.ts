@@ -166,6 +166,21 @@ describe("curves of a class that was watched", () => {
   });
 });
 
+test("a window within which no watched word was used has a bound, and says why", () => {
+  const world = worldSchema.parse({
+    run: "20s",
+    strata: [{ class: "activation", bytes: "1MiB", period: "2s", touches: 4, writes: 0.25, spacing: "20ms" }],
+  });
+  const { input: seen } = tryWorld(describedWorld(world).make(seededRandom(7)), 7);
+  const points = pointsOf(estimate(seen, placeIndex(seen.regions)), "working_set", "activation");
+  const without = points.filter(({ y }) => y === null);
+  expect(without.length).toBeGreaterThan(0);
+  for (const { status, why } of without) {
+    expect(status).toBe("bound");
+    expect(why).toContain("was used within the window");
+  }
+});
+
 describe("curves of rows of a KV cache", () => {
   /** Sequences that come one after the other, each of 20 rows that are needed by all later steps of it. */
   function cache(sequences: number, isOpen: (sequence: number) => boolean) {
