@@ -7,17 +7,21 @@ import { FEWEST, rowOf } from "../figures/figure-row.ts";
 import { type Group, setWithin } from "../input/group.ts";
 import type { AccessSums } from "../input/input.ts";
 import { coveredNs, type Span, spanOf } from "../input/span.ts";
-import { boundedRate } from "../metrics/byte-rates.ts";
+import { bytesPerSecondIn } from "../metrics/byte-rates.ts";
 import { isWholeTrace, tooFewOf } from "../sampled/sampled-rates.ts";
 import { isShadowed, kindSums, SHADOW } from "../sampled/shadow.ts";
 import { kvStepSums } from "../steps/kv-step-sums.ts";
 import { whyNoPeriod } from "../stream/stream-figures.ts";
-import { type PassKind, passRate } from "../watched/rate/pass-rate.ts";
+import { isOfTensors } from "../watched/few-watches.ts";
+import { writtenAsTouched } from "../watched/first-writes.ts";
+import type { PassKind } from "../watched/rate/pass-rate.ts";
 import { type Curve, type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
 
 const MOST_BINS = 24;
 /** Watches to a bin, so that nearly each has as many as a figure needs. */
 const WATCHES_PER_BIN = 2 * FEWEST;
+/** The same of memory of which no engine names the tensors: a figure of it needs some 91. */
+const UNNAMED_PER_BIN = 4 * FEWEST;
 /** Blocks of time to a bin of samples: how they differ is its interval. */
 const BLOCKS_PER_BIN = 8;
 const MOST_SAMPLED_BINS = 100;
@@ -41,8 +45,15 @@ function within({ phase, step, begin_ns, end_ns }: Span, from: number, end: numb
   );
 }
 
-/** Bytes that came into being in each bin: they are written once at least before a watch can be drawn from them. */
-function bornBytes({ regions: { all, rows }, span }: Group, count: number): Float64Array {
+/**
+ * Bytes that came into being in each bin, at most: they are written once at least before a watch can be drawn from them. When pages were touched
+ * first is not told, so that all of them may have been in any bin.
+ */
+function bornBytes(group: Group, count: number): Float64Array {
+  const {
+    regions: { all, rows },
+    span,
+  } = group;
   const born = new Float64Array(count);
   const from = span.begin_ns[0] ?? 0;
   const end = span.end_ns[span.end_ns.length - 1] ?? 0;
@@ -52,35 +63,23 @@ function bornBytes({ regions: { all, rows }, span }: Group, count: number): Floa
     const bin = Math.min(count - 1, Math.floor((count * (birth - from)) / (end - from)));
     born[bin] = (born[bin] as number) + (all.end[row] as number) - (all.begin[row] as number);
   }
-  return born;
+  const touched = writtenAsTouched(group);
+  return born.map((mapped) => Math.max(mapped, touched));
 }
 
 function watchPoints(group: Group, kind: PassKind): CurvePoint[] | string {
   const { input, span } = group;
   const set = kind === "read" ? group.uniform : group.stores;
   const watched = set.exposures.length;
-  const count = Math.min(MOST_BINS, Math.floor(watched / WATCHES_PER_BIN));
-  if (count < 2) return `${watched} watches: two bins of time need ${2 * WATCHES_PER_BIN}`;
+  const each = isOfTensors(set) ? WATCHES_PER_BIN : UNNAMED_PER_BIN;
+  const count = Math.min(MOST_BINS, Math.floor(watched / each));
+  if (count < 2) return `${watched} watches: two bins of time need ${2 * each}`;
   const born = kind === "write" ? bornBytes(group, count) : new Float64Array(count);
   return bins(span, count).map(([x, x_end], i) => {
-    const part = within(span, x, x_end);
-    const some = setWithin(set, part, input.seed, STREAM + i);
-    const passes = passRate(some, kind);
-    if (passes.n < FEWEST) {
-      return { x, x_end, y: null, lo: null, hi: null, n: passes.n, why: `n = ${passes.n}, fewer than ${FEWEST}` };
-    }
-    const { rate, why } = boundedRate({ ...group, span: part, uniform: some, stores: some }, kind, passes);
-    const bytes = some.weights.total_bytes;
-    const first = (1e9 * (born[i] ?? 0)) / Math.max(1, part.window_ns);
-    return {
-      x,
-      x_end,
-      y: rate.value === null ? null : rate.value * bytes,
-      lo: rate.lo === null ? null : rate.lo * bytes,
-      hi: rate.hi === null ? null : rate.hi * bytes + first,
-      n: passes.n,
-      ...(why === undefined ? {} : { why }),
-    };
+    const some = setWithin(set, within(span, x, x_end), input.seed, STREAM + i);
+    const { n, rate, why } = bytesPerSecondIn(group, kind, some, born[i] ?? 0);
+    if (n < FEWEST) return { x, x_end, y: null, lo: null, hi: null, n, why: `n = ${n}, fewer than ${FEWEST}` };
+    return { x, x_end, y: rate.value, lo: rate.lo, hi: rate.hi, n, ...(why === undefined ? {} : { why }) };
   });
 }
 

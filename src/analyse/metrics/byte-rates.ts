@@ -43,7 +43,7 @@ interface Rate {
 }
 
 /** The rate, or the bounds within which it lies. */
-export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
+function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
   const set = kind === "read" ? group.uniform : group.stores;
   if (passes.unknown > MOST_UNKNOWN) {
     const most = passRate(set, kind, true, passes.axis);
@@ -117,6 +117,23 @@ function withBytesOff({ value, lo, hi }: Interval, off: number): Interval {
     return interval(null, lo === null ? null : lo * Math.max(0, 1 - off), hi === null ? null : hi * (1 + off));
   const away = (end: number): number => Math.hypot(end - value, off * value);
   return interval(value, lo === null ? null : Math.max(0, value - away(lo)), hi === null ? null : value + away(hi));
+}
+
+/**
+ * Bytes per second in a part of a span, judged as in all of it.
+ * @param part of the span of the group, with the watches in it
+ * @param born first writes in it that no watch can see, at most, bytes
+ */
+export function bytesPerSecondIn(group: Group, kind: PassKind, part: WatchSet, born: number): Rate & { n: number } {
+  const passes = passRate(part, kind);
+  const bounded = boundedRate({ ...group, span: part.span, uniform: part, stores: part }, kind, passes);
+  // Whether its bytes are those of tensors the steps of all of it say.
+  const steps = group.span.steps;
+  const seen = byEnough({ ...part, span: { ...part.span, steps } }, passes, bounded);
+  const bytes = part.weights.total_bytes;
+  const perByte = bytes > 0 ? (1e9 * born) / Math.max(1, part.span.window_ns) / bytes : 0;
+  const { rate, ...judged } = withFirstWrites(seen, perByte);
+  return { ...judged, rate: scaled(withBytesOff(rate, CI_Z * part.bytes_error()), bytes), n: passes.n };
 }
 
 function watchFigure(group: Group, kind: PassKind, metric: string, perToken: boolean): Figure {

@@ -11,7 +11,7 @@ const MOST_UNDRAWN_BYTES = 0.04;
  * True where an engine tells both steps and the tensors in which next to all of the bytes lie: the bytes of a tensor are used alike, and those that
  * more tensors use are drawn more often. Steps alone tell nothing of bytes.
  */
-function isOfTensors({ span, regions: { all, rows } }: WatchSet): boolean {
+export function isOfTensors({ span, regions: { all, rows } }: WatchSet): boolean {
   if (span.steps.kind.length === 0) return false;
   let bytes = 0;
   let others = 0;

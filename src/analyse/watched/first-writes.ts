@@ -35,10 +35,15 @@ export function bornPerSecond(group: Came): number {
   );
 }
 
+const touchedAndWritten = (group: Came): number =>
+  touchedPerSecond(group, (faults) => Math.min(faults.first_touches, faults.write_faults));
+
+/** Bytes of pages that were written as they were touched first, in all of a span. */
+export const writtenAsTouched = (group: Came): number => (touchedAndWritten(group) * group.span.window_ns) / 1e9;
+
 /** The same of bytes that were written as they came. */
 export function bornWrittenPerSecond(group: Came): number {
-  const written = touchedPerSecond(group, (faults) => Math.min(faults.first_touches, faults.write_faults));
-  return Math.max(mappedPerSecond(group.regions, group.span), written);
+  return Math.max(mappedPerSecond(group.regions, group.span), touchedAndWritten(group));
 }
 
 /** First writes over all writes of a class, each byte that came taken as written once before it could be drawn: at most so many. */

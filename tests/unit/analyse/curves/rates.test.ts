@@ -1,7 +1,11 @@
 import { expect, test } from "bun:test";
 import { estimate } from "../../../../src/analyse/estimate.ts";
 import type { KvRowSample, StepSample } from "../../../../src/analyse/input/input.ts";
+import { worldSchema } from "../../../../src/config/world-schema.ts";
 import { placeIndex } from "../../../../src/label/regions/place-index.ts";
+import { describedWorld } from "../../../../src/simulate/described-world.ts";
+import { tryWorld } from "../../../../src/simulate/trial.ts";
+import { seededRandom } from "../../../../src/statistics/prng.ts";
 import { input, MS, region } from "../sample-input.ts";
 import { STEPS } from "../sample-weights.ts";
 
@@ -24,4 +28,17 @@ test("steps behind the last batch of a process that was killed in it have their 
   expect(cut.map(({ x, x_end }) => (x ?? 0) <= 150 * MS && (x_end ?? 0) > 150 * MS)).toEqual([true]);
   const before = points.filter(({ x_end }) => (x_end ?? 0) <= from);
   for (const point of before) if (!cut.includes(point)) expect([point.x_end, point.y]).toEqual([point.x_end, 0]);
+});
+
+test("a bin of memory that no engine names has a rate only where as many watches tell it as a figure needs", () => {
+  const world = worldSchema.parse({
+    run: "20s",
+    strata: [{ class: "activation", bytes: "1MiB", period: "20ms", touches: 4, writes: 0.25, spacing: "2ms" }],
+  });
+  const { input: seen } = tryWorld(describedWorld(world).make(seededRandom(7)), 7);
+  const points = estimate(seen, placeIndex(seen.regions)).curves.filter(
+    ({ curve, source }) => source === "watch" && (curve === "read_rate" || curve === "write_rate"),
+  );
+  expect(points.length).toBeGreaterThan(3);
+  for (const { n, y, ci_high } of points) if (n < 85n) expect([n, y, ci_high]).toEqual([n, null, null]);
 });
