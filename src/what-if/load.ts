@@ -58,21 +58,22 @@ export function refreshesPerHour(kept_ns: Quantity, retention_ns: Quantity): Qua
 
 /**
  * Bytes that must be written again in each second. From below: what was kept longer than a quantile's lower end is at least
- * the rest of the bytes written. From above: each byte of the class once in each retention time of the device.
+ * the rest of the bytes written, of all steps: while a server rests its data is kept, and none is written. From above: each byte of the class once in each retention time of the device.
  */
 function refreshBytesPerSecond(demand: Demand, retention_ns: Quantity): Quantity {
-  const { kept_ns, write_bytes_per_s, size_bytes, is_kept_by_life } = demand;
+  const { kept_ns, write_bytes_per_s, write_bytes_per_s_of_all, size_bytes, is_kept_by_life } = demand;
   const each = (kept: Quantity): number =>
     retention_ns.hi === null || is_kept_by_life ? 0 : refreshesOf(kept.lo, retention_ns.hi);
   const perByte = 0.4 * each(kept_ns.p50) + 0.09 * each(kept_ns.p90) + 0.01 * each(kept_ns.p99);
-  const lo = write_bytes_per_s.lo * perByte;
+  const written = [write_bytes_per_s, write_bytes_per_s_of_all];
+  const lo = Math.min(...written.map((rate) => rate.lo)) * perByte;
   if (retention_ns.lo <= 0) return unknown(retention_ns.why ?? "not known how long the device keeps data");
   if (size_bytes.hi === null)
     return unknown(size_bytes.why ?? "not known how large the class is", "not_identifiable", size_bytes.rests_on);
   const hi = size_bytes.hi / (retention_ns.lo / 1e9);
   const rests_on = [
     ...size_bytes.rests_on,
-    ...(lo > 0 ? [...write_bytes_per_s.rests_on, ...Object.values(kept_ns).flatMap((kept) => kept.rests_on)] : []),
+    ...(lo > 0 ? [...written, ...Object.values(kept_ns)].flatMap((one) => one.rests_on) : []),
   ];
   const why = "no more than every byte in each retention time of the device";
   // Of a short look the two ends may contradict each other: then neither is relied on.

@@ -36,7 +36,10 @@ export function fitsWithin({ lo, hi }: Quantity): Verdict {
 const WATTS_PER_PJ = exactly(1e-12);
 const PER_NS = exactly(1e-9);
 
-/** The largest of the shares that the device file lets be known; unknown where it names no bandwidth. */
+/**
+ * The largest of the shares that the device file lets be known; unknown where it names no bandwidth, and without an upper end where what
+ * it names leaves out reads or writes.
+ */
 export function bandwidthShare(load: Load, device: Device, figures: DeviceFigures): Quantity {
   const { reads, writes } = busTraffic(load, device.refreshed_by === "device");
   const shares = [
@@ -45,8 +48,17 @@ export function bandwidthShare(load: Load, device: Device, figures: DeviceFigure
     quotient(writes, figures.write_bandwidth),
   ];
   const named = [figures.bandwidth, figures.read_bandwidth, figures.write_bandwidth];
-  const stated = shares.filter((_, i) => (named[i] as Quantity).lo > 0 || (named[i] as Quantity).hi !== null);
-  return stated.length === 0 ? unknown("the device file does not say its bandwidth") : most(...stated);
+  const [isTotal, isOfReads, isOfWrites] = named.map(({ lo, hi }) => lo > 0 || hi !== null);
+  const stated = shares.filter((_, i) => [isTotal, isOfReads, isOfWrites][i]);
+  if (stated.length === 0) return unknown("the device file does not say its bandwidth");
+  const share = most(...stated);
+  if (isTotal || (isOfReads && isOfWrites)) return share;
+  return between(
+    share.lo,
+    null,
+    `the device file does not say its ${isOfReads ? "write" : "read"} bandwidth`,
+    share.rests_on,
+  );
 }
 
 /** Watts: bytes read, written and refreshed, each times its energy. A refresh by software is a read and a write. */

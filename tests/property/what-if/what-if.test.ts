@@ -89,6 +89,7 @@ function outcomeFrom(quantities: readonly Quantity[], device: Device): Outcome {
     size_bytes: named.size,
     read_bytes_per_s: named.read,
     write_bytes_per_s: named.write,
+    write_bytes_per_s_of_all: named.write,
     kept_ns: { p50: named.p50, p90: named.p90, p99: named.p99 },
     is_kept_by_life: false,
   };
@@ -144,6 +145,7 @@ describe("the outcome of a class on a device", () => {
           size_bytes: exactly(mean((x) => x) / 1e9),
           read_bytes_per_s: exactly(1),
           write_bytes_per_s: exactly(1),
+          write_bytes_per_s_of_all: exactly(1),
           kept_ns: { p50: quantile(0.5), p90: quantile(0.9), p99: quantile(0.99) },
           is_kept_by_life: false,
         };

@@ -147,6 +147,55 @@ describe("what is open stays open", () => {
   });
 });
 
+describe("both sides of a figure", () => {
+  test("are of the same time: what is written again is told by what is written over all steps, in which data is kept", () => {
+    // It rests for three quarters of the time.
+    const rests = cacheRows().map((row) =>
+      row.metric === "write_bytes_per_s" && row.step === "all" ? { ...row, value: 1e6, lo: 0.9e6, hi: 1.1e6 } : row,
+    );
+    expect(ends(answers(rests)("kv_cache", "refresh_bytes_per_s"))).toEqual([six(0.9e6 * 1.23), 50e6]);
+    const untold = cacheRows().filter(({ metric, step }) => metric !== "write_bytes_per_s" || step !== "all");
+    expect(ends(answers(untold)("kv_cache", "refresh_bytes_per_s"))).toEqual([0, 50e6]);
+  });
+
+  test("are of the same bytes: a block of 2 MiB that was touched is not 2 MiB that were", () => {
+    const lines = endsRow("working_set_bytes", "kv_cache", [null, 50e6, 200e6], { grain_bytes: 64, source: "pebs" });
+    const blocks = endsRow("working_set_bytes", "kv_cache", [200e6, 200e6, 200e6], {
+      grain_bytes: 2 ** 21,
+      source: "pebs",
+    });
+    const rows = [lines, blocks, ...cacheRows().filter(({ metric }) => metric !== "working_set_bytes")];
+    expect(ends(answers(rows)("kv_cache", "size_bytes"))).toEqual([50e6, 200e6]);
+  });
+
+  test("hold what memray saw once, as it lies inside the mappings", () => {
+    const heap = { region_type: "unknown", mapping_kind: "heap" };
+    const rows = [
+      ...cacheRows().map((row) => ({ ...row, ...heap })),
+      endsRow("allocated_bytes", "runtime", [150e6, 150e6, 150e6], {
+        mapping_kind: "allocation",
+        phase: "all",
+        step: "all",
+      }),
+    ];
+    const found = whatIf(reportOf(rows), [device()]).devices[0]?.classes ?? [];
+    expect(found.map((one) => one.class)).toEqual(["heap"]);
+  });
+});
+
+describe("a device file that names the bandwidth of one direction alone", () => {
+  const oneWay = (change: string) =>
+    whatIf(reportOf(cacheRows()), [device(change)]).devices[0]?.classes[0]?.is_fast_enough;
+
+  test("leaves open whether it is fast enough, and says where it is not", () => {
+    expect(oneWay("{ bandwidth: unknown, read_bandwidth: { value: 16GB/s } }")).toBe("open");
+    expect(oneWay("{ bandwidth: unknown, read_bandwidth: { value: 1GB/s } }")).toBe("no");
+    expect(oneWay("{ bandwidth: unknown, read_bandwidth: { value: 16GB/s }, write_bandwidth: { value: 1GB/s } }")).toBe(
+      "yes",
+    );
+  });
+});
+
 describe("tiers", () => {
   const small = device("{ name: small, capacity: { value: 115MB }, wear_levelling: false }");
   const large = device("{ name: large }");
