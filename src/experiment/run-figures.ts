@@ -9,6 +9,7 @@ export interface RunFigure {
   readonly step: string;
   /** What observed it: the engine's steps, watches, samples. */
   readonly source: string;
+  readonly grain_bytes: number | null;
   readonly value: number;
 }
 
@@ -18,14 +19,15 @@ export interface RunFigure {
  */
 export async function readFigures(database: Database, runDir: string): Promise<RunFigure[]> {
   const rows = await database.rows(
-    `SELECT metric, region_type, step, source, value FROM ${parquetScan([runPaths(runDir).metrics_parquet])}
+    `SELECT metric, region_type, step, source, grain_bytes, value FROM ${parquetScan([runPaths(runDir).metrics_parquet])}
      WHERE status = 'ok' AND mapping_kind IS NULL AND value IS NOT NULL`,
   );
-  return rows.map(({ metric, region_type, step, source, value }) => ({
+  return rows.map(({ metric, region_type, step, source, grain_bytes, value }) => ({
     metric: String(metric),
     region_type: String(region_type),
     step: String(step),
     source: String(source),
+    grain_bytes: grain_bytes === null ? null : Number(grain_bytes),
     value: Number(value),
   }));
 }

@@ -75,8 +75,8 @@ const COLUMNS: readonly (readonly [title: string, figure: string, format: (value
   ["kv working set", "kv_cache_working_set_bytes", formatBytes],
 ];
 
-function aggregateText({ mean, lo, hi }: Aggregate, format: (value: number) => string): string {
-  if (mean === null) return "-";
+function aggregateText({ n, mean, lo, hi }: Aggregate, format: (value: number) => string): string {
+  if (mean === null) return n === 0 ? "-" : `${formatCounted(n, "run")} only`;
   return lo === null || hi === null ? format(mean) : `${format(mean)} +- ${format((hi - lo) / 2)}`;
 }
 
@@ -112,7 +112,9 @@ export function summaryText(name: string, results: readonly RunResult[], runsCsv
   const lines: Line[] = [
     [
       { text: name, ink: "bold" },
-      { text: "  mean +- half of its 95 % interval over the runs used; reads and writes per byte and token" },
+      {
+        text: "  mean +- half of its 95 % interval over the runs used, where all of them tell; reads and writes per byte and token",
+      },
     ],
     [],
     ...grid(titles, summarise(results).map(summaryRow), terminal.width, "-"),

@@ -58,9 +58,30 @@ function result(
     exit_code: 0,
     record,
     figures: [
-      { metric: "reads_per_byte_per_token", region_type: "weight", step: "all", source: "step", value: 5 },
-      { metric: "reads_per_byte_per_token", region_type: "weight", step: "decode", source: "watch", value: 3 },
-      { metric: "reads_per_byte_per_token", region_type: "weight", step: "decode", source: "step", value: 1 },
+      {
+        metric: "reads_per_byte_per_token",
+        region_type: "weight",
+        step: "all",
+        source: "step",
+        grain_bytes: 8,
+        value: 5,
+      },
+      {
+        metric: "reads_per_byte_per_token",
+        region_type: "weight",
+        step: "decode",
+        source: "watch",
+        grain_bytes: 8,
+        value: 3,
+      },
+      {
+        metric: "reads_per_byte_per_token",
+        region_type: "weight",
+        step: "decode",
+        source: "step",
+        grain_bytes: 8,
+        value: 1,
+      },
     ],
     why: null,
     ...rest,
@@ -96,6 +117,30 @@ describe("a summary", () => {
     const { lo, hi } = aggregate("x", [1, 2, 3]);
     expect(lo).toBeCloseTo(2 - 2.4842, 3);
     expect(hi).toBeCloseTo(2 + 2.4842, 3);
+  });
+
+  /** The figures of a cache that a run tells. */
+  const cache = (name: string, ...told: readonly (readonly [step: string, source: string, value: number])[]) =>
+    result(name, 10, {
+      figures: told.map(([step, source, value]) => ({
+        ...{ metric: "retention_p50_ns", region_type: "kv_cache", grain_bytes: null },
+        ...{ step, source, value },
+      })),
+    });
+  const retention = (runs: readonly RunResult[]) =>
+    summarise(runs)[0]?.aggregates.find(({ name }) => name === "kv_cache_retention_p50_ns");
+
+  test("has no mean of a figure that some of the runs could not tell: theirs may be the long ones", () => {
+    const runs = [cache("rep0", ["all", "step", 1e9]), cache("rep1", ["all", "step", 2e9]), cache("rep2")];
+    expect(retention(runs)).toMatchObject({ n: 2, mean: null, lo: null, hi: null });
+    const text = summaryText("x", runs, "results/runs.csv", { width: 250, color: false, unicode: false });
+    expect(text).toContain("2 runs only");
+  });
+
+  test("has a mean over one source and one kind of step, and none of a prefill", () => {
+    const both = cache("rep0", ["all", "step", 1e9], ["all", "watch", 3e9]);
+    expect(retention([both, cache("rep1", ["all", "watch", 5e9])])).toMatchObject({ n: 2, mean: 4e9 });
+    expect(retention([both, cache("rep1", ["prefill", "watch", 5e9])])).toMatchObject({ n: 1, mean: null });
   });
 
   test("is a table with a line per combination", () => {
