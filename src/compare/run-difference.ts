@@ -19,16 +19,22 @@ function statusOf(row: SavedRow): MetricStatus {
   return wordsOf("metrics", "status").find((status) => status === row.status) ?? "insufficient";
 }
 
-/** A figure of a run; one that was counted and not estimated is its own interval. */
+/** True of a figure whose ends hold it for certain, as one that was read now and then. */
+function isCertain(row: SavedRow | null): boolean {
+  return row !== null && figure(row.ci_level) === null && figure(row.lo) !== figure(row.hi);
+}
+
+/** A figure of a run; one that was counted and not estimated, and has no ends, is its own interval. */
 function sideOf(row: SavedRow): SideFigure {
   const value = figure(row.value);
-  const counted = figure(row.ci_level) === null && value !== null && statusOf(row) === "ok";
+  const [lo, hi] = [figure(row.lo), figure(row.hi)];
+  const counted = figure(row.ci_level) === null && statusOf(row) === "ok" && lo === null && hi === null;
   return {
     status: statusOf(row),
     source: text(row.source) ?? "",
     value,
-    lo: counted ? value : figure(row.lo),
-    hi: counted ? value : figure(row.hi),
+    lo: counted ? value : lo,
+    hi: counted ? value : hi,
     n: figure(row.n) ?? 0,
     label: text(row.label),
     why: text(row.why),
@@ -37,13 +43,19 @@ function sideOf(row: SavedRow): SideFigure {
 
 type Judged = Pick<MetricDifference, "difference" | "difference_pct" | "method" | "differs" | "why">;
 
+/** The label of what nothing ended while a run looked: by a longer look it may have any that the other has. */
+const KEPT = "kept_throughout";
+const OPEN = `${KEPT} says how long one looked: a longer look may give the other label`;
+
 const NOTHING = { difference: { value: null, lo: null, hi: null }, difference_pct: null, method: "none" } as const;
 
-const isFigure = ({ status }: SideFigure): boolean => status === "ok" || status === "bound";
+const isFigure = ({ status }: Pick<SideFigure, "status">): boolean => status === "ok" || status === "bound";
 
 /** Where two words are compared: they differ or not, without an interval. */
 function judgeLabels(a: SideFigure, b: SideFigure): Judged {
-  return { ...NOTHING, differs: a.label !== b.label, why: null };
+  const isSame = a.label === b.label;
+  const isOpen = !isSame && [a.label, b.label].includes(KEPT);
+  return { ...NOTHING, differs: isOpen ? null : !isSame, why: isOpen ? OPEN : null };
 }
 
 function missing(a: SideFigure | null, b: SideFigure | null): string {
@@ -58,15 +70,16 @@ function shareOf(difference: number | null, whole: number | null): number | null
   return difference !== null && whole ? (100 * difference) / Math.abs(whole) : null;
 }
 
-function judge(a: SideFigure | null, b: SideFigure | null): Judged {
+/** @param isByEnds true where an end is none of an interval with a level, so that all between the ends may be */
+function judge(a: SideFigure | null, b: SideFigure | null, isByEnds: boolean): Judged {
   if (a === null || b === null || !isFigure(a) || !isFigure(b)) {
     return { ...NOTHING, differs: null, why: missing(a, b) };
   }
   if (a.value === null && b.value === null && a.label !== null && b.label !== null) return judgeLabels(a, b);
   const both = a.value !== null && b.value !== null;
-  const difference = both
-    ? moverDifference({ ...a, value: a.value ?? 0 }, { ...b, value: b.value ?? 0 })
-    : { value: null, ...boundDifference(a, b) };
+  const mover = moverDifference({ ...a, value: a.value ?? 0 }, { ...b, value: b.value ?? 0 });
+  const isMover = both && !isByEnds;
+  const difference = isMover ? mover : { value: both ? mover.value : null, ...boundDifference(a, b) };
   const { lo, hi } = difference;
   if (both && a.lo === a.hi && b.lo === b.hi) {
     const why = "counted, not estimated: there is no interval";
@@ -77,7 +90,7 @@ function judge(a: SideFigure | null, b: SideFigure | null): Judged {
   return {
     difference,
     difference_pct: shareOf(difference.value, a.value),
-    method: both ? "mover" : "bounds",
+    method: isMover ? "mover" : "bounds",
     differs: apart ? true : both && lo !== null && hi !== null ? false : null,
     why: apart || both ? sources : "the bounds overlap",
   };
@@ -89,7 +102,9 @@ function pairs(a: readonly SavedRow[], b: readonly SavedRow[]): [SavedRow | null
     const other = b.find(({ source }) => source === row.source);
     return other === undefined ? [] : [[row, other]];
   });
-  return same.length > 0 ? same : [[a[0] ?? null, b[0] ?? null]];
+  const first = (rows: readonly SavedRow[]): SavedRow | null =>
+    rows.find((row) => isFigure({ status: statusOf(row) })) ?? rows[0] ?? null;
+  return same.length > 0 ? same : [[first(a), first(b)]];
 }
 
 function grouped(rows: readonly SavedRow[]): Map<string, SavedRow[]> {
@@ -110,7 +125,7 @@ function differenceOf(one: SavedRow | null, other: SavedRow | null): MetricDiffe
     unit: text(row.unit) ?? "",
     a,
     b,
-    ...judge(a, b),
+    ...judge(a, b, isCertain(one) || isCertain(other)),
   };
 }
 

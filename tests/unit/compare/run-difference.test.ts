@@ -75,6 +75,28 @@ describe("two runs side by side", () => {
     });
   });
 
+  test("keep the ends of what was read now and then, and hold all that they allow", () => {
+    const read = { metric: "resident_bytes", ci_level: null };
+    const found = one(
+      runOf([{ ...read, value: 100, lo: 100, hi: 160 }]),
+      runOf([{ ...read, value: 120, lo: 120, hi: 130 }]),
+    );
+    expect(found).toMatchObject({ difference: { value: 20, lo: -40, hi: 30 }, method: "bounds", differs: false });
+  });
+
+  test("do not tell apart what was kept for as long as one looked and what was kept for a known time", () => {
+    const labelled = (label: string) => runOf([{ metric: "suitability", value: null, lo: null, hi: null, label }]);
+    expect(one(labelled("kept_throughout"), labelled("high_mrm"))).toMatchObject({ differs: null });
+    expect(one(labelled("kept_throughout"), labelled("kept_throughout"))).toMatchObject({ differs: false });
+    expect(one(labelled("low_mrm"), labelled("high_mrm"))).toMatchObject({ differs: true });
+  });
+
+  test("take of each the first source that tells where no source is in both", () => {
+    const silent = { status: "not_identifiable", value: null, lo: null, hi: null };
+    const found = one(runOf([silent, { source: "step" }]), runOf([{ source: "import" }]));
+    expect([found?.a?.source, found?.b?.source, found?.differs]).toEqual(["step", "import", false]);
+  });
+
   test("pair the same source with the same, and name sources that differ", () => {
     const a = runOf([{}, { source: "pebs", value: 1 }]);
     expect(differenceOfRuns(a, runOf([{ source: "pebs" }])).metrics.map((row) => row.a?.source)).toEqual(["pebs"]);
