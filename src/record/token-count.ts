@@ -1,7 +1,14 @@
 /** Tokens of a run, counted from the engine's steps as they pass. */
 import { type Batch, type ColumnData, isStringColumn } from "../columnar/batch.ts";
 import { bigintAt, numberAt, textAt } from "../columnar/cell.ts";
-import { contextOf, draftedBy, keptGuesses, promptSequences, surelyTaken } from "../schema/step-detail.ts";
+import {
+  contextOf,
+  draftedBy,
+  hasPlacedNothing,
+  keptGuesses,
+  promptSequences,
+  surelyTaken,
+} from "../schema/step-detail.ts";
 import { decodedBeside } from "./decoded-beside.ts";
 import { createFirstPrompt } from "./first-prompt.ts";
 
@@ -72,9 +79,6 @@ export function tokenFacts(tokens: TokenCount, lost: boolean): TokenFacts {
 
 /** Tokens of a trial, at most: llama.cpp warms up with two, and tries with two whether its cache forgets a part. */
 const TRIAL_TOKENS = 2;
-
-/** Results of a batch of which no token was computed: no cells were free for it (a server asks again with a smaller one), or it was not valid. */
-const PLACED_NOTHING: ReadonlySet<number> = new Set([1, -1]);
 
 /** Sequences of a batch; one where they are not known. */
 function sequencesAt(column: ColumnData | undefined, row: number): number {
@@ -153,7 +157,7 @@ export function createTokenCount(): TokenCount {
         if (pid === trial?.pid) trial = null;
         if (end_ns.valid?.[row] === 0) continue;
         const result = numberAt(batch.columns.result, row) ?? 0;
-        if (PLACED_NOTHING.has(result)) continue;
+        if (hasPlacedNothing(result)) continue;
         if (n_tokens.valid?.[row] === 0 || result !== 0) {
           unread += 1;
           continue;

@@ -12,6 +12,12 @@ export function detailOf({ detail }: { readonly detail: string | null }): Readon
   }
 }
 
+/** Results of a batch of which no token was computed: no cells were free for it (a server asks again with a smaller one), or it was not valid. */
+const PLACED_NOTHING: ReadonlySet<number> = new Set([1, -1]);
+
+/** True for the result of a batch that left its cache as it was; any other than 0 may be of one that was given up in its midst. */
+export const hasPlacedNothing = (result: number): boolean => PLACED_NOTHING.has(result);
+
 const PROMPT_SEQUENCES = "prompt_sequences";
 const DRAFTS = "drafts";
 const KEPT_GUESSES = "kept_guesses";

@@ -4,7 +4,7 @@ import { isInBlocks, type KvPlace, UNKNOWN_LAYOUT } from "../../regions/kv-layou
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
 import type { ModelFacts } from "../../schema/model-facts.ts";
 import { tooMany } from "../label-room.ts";
-import { cutBatches, type StepRow } from "../timeline/step-row.ts";
+import { type StepRow, withoutCut } from "../timeline/step-row.ts";
 import { type EarlyRows, earlyRows } from "./early-batches.ts";
 import { type CacheContext, cacheContexts, contextsOfTensors } from "./kv-contexts.ts";
 import type { KvToken } from "./kv-token.ts";
@@ -179,8 +179,7 @@ function allRows(
     ({ region_type, kv_layout }) => region_type === "kv_cache" && kv_layout?.form !== "moved",
   );
   const engineOf = ({ pid, engine }: Pick<StepRow, "pid" | "engine">): string => `${pid}/${engine ?? ""}`;
-  const cut = cutBatches(allSteps);
-  const steps = cut.size === 0 ? allSteps : allSteps.filter((step) => !cut.has(step));
+  const steps = withoutCut(allSteps);
   const stepsOf = Map.groupBy(steps, engineOf);
   let homeless = false;
   const tensors = [...Map.groupBy(caches, engineOf)].flatMap(([engine, lives]) => {

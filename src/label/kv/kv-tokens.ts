@@ -1,8 +1,9 @@
 /** Tokens of every KV cache by the engines' steps, or why they cannot be told. */
 
-import { detailOf } from "../../schema/step-detail.ts";
+import { detailOf, hasPlacedNothing } from "../../schema/step-detail.ts";
 import { tooMany } from "../label-room.ts";
 import { isBatch, type StepRow } from "../timeline/step-row.ts";
+import type { CacheName } from "./cache-changes.ts";
 import { type EarlyContext, earlyReason, partedEarly, withKnown, writesRows } from "./early-batches.ts";
 import { cellList, cellsOf, cellTokens, rangesIn } from "./kv-cells.ts";
 import { type CacheContext, cacheContexts } from "./kv-contexts.ts";
@@ -11,7 +12,7 @@ import { type MovedRows, movedRows } from "./moved-rows.ts";
 import { movedCaches, tellsMoved } from "./moved-steps.ts";
 import type { Positions, RowRun } from "./positions.ts";
 import { namedSequences, withOwners } from "./row-owners.ts";
-import { type CacheName, sequenceCache } from "./sequence-cache.ts";
+import { sequenceCache } from "./sequence-cache.ts";
 import { type CacheLists, cacheLists, type WindowCache } from "./window-caches.ts";
 
 export interface KvTokens {
@@ -101,6 +102,9 @@ function leftPrefixCache(step: StepRow, keepsPrefixes: boolean | null): boolean 
 /** It may have been given up at once, or in its midst. */
 export const RESTORE_FAILED =
   "a saved cache could not be restored, and what became of the rows that were there is not told";
+
+/** Those that it had before it was seen. */
+export const COPIED_UNSEEN = "a sequence was given the rows of another one before it was known which rows that one has";
 
 /** Of a layer that looks back over a window only, most rows are kept that no step reads any more. */
 export const SEVERAL_CACHES =
@@ -245,7 +249,7 @@ function layerTokens(
     if (step.kind === "decode" && step.n_tokens === null) {
       return { tokens: [], untold: "a batch could not be read" };
     }
-    if (step.kind === "decode" && step.result === 2) {
+    if (step.kind === "decode" && step.result !== null && step.result !== 0 && !hasPlacedNothing(step.result)) {
       return { tokens: [], untold: "a batch was given up in its midst" };
     }
     if (step.kind === "encode") continue;
@@ -253,6 +257,7 @@ function layerTokens(
       const runs = runsOf(step);
       if (runs === null) return { tokens: [], untold: untoldBatch(step, steps, batches) };
       cache.batch(step, runs, namesCells ? rowCellsOf(step) : null);
+      if (!cache.isSure()) return { tokens: [], untold: COPIED_UNSEEN };
     } else if (knowsItsStart(step) || step.kind === "context_free") {
       cache.empty(step);
     } else if (step.kind === "kv_trim") {

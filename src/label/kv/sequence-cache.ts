@@ -8,15 +8,9 @@
  * sequence, the rows before it were there: of their life only the reads and the end are known.
  */
 import type { StepRow } from "../timeline/step-row.ts";
-import {
-  type KvToken,
-  type ReadSpan,
-  type RowWrites,
-  readsIn,
-  SHARED_WITH_NONE,
-  type TokenCounters,
-} from "./kv-token.ts";
-import { ALL_POSITIONS, type Positions, type RowRun } from "./positions.ts";
+import type { CacheName, SequenceCache } from "./cache-changes.ts";
+import { type KvToken, type ReadSpan, type RowWrites, readsIn, SHARED_WITH_NONE } from "./kv-token.ts";
+import { ALL_POSITIONS, type Positions } from "./positions.ts";
 import { givenOut, type KvEnd, ROW_ENDS } from "./row-ends.ts";
 import { neededFrom, type Readers, readersBySequence } from "./row-readers.ts";
 
@@ -48,44 +42,8 @@ interface Sequence {
   lastBatch: StepRow | null;
   /** The step since which the sequence holds rows that nobody told of; null where all are known. */
   unseen: StepRow | "start" | null;
-}
-
-export interface SequenceCache {
-  /** @param cells of its tokens in the order of the runs; null where they are not told */
-  batch(step: StepRow, runs: readonly RowRun[], cells: readonly number[] | null): void;
-  /** A sequence loses rows; null: every sequence. */
-  trim(step: StepRow, sequence: number | null, positions: Positions): void;
-  /** A sequence has rows of another one too; in a cache that is split by sequence it gets copies, instead of what it had. */
-  copy(step: StepRow, from: number, sequence: number, positions: Positions): void;
-  keep(step: StepRow, sequence: number): void;
-  /** What some cells hold leaves, whoever has it. @param left_prefix_cache whether it could be found by its prefix until then */
-  free(
-    step: StepRow,
-    cells: readonly (readonly [first: number, count: number])[],
-    left_prefix_cache: boolean | null,
-  ): void;
-  /** Rows move to other positions; those that come before the first leave. */
-  move(step: StepRow, sequence: number | null, positions: Positions, moved: (position: number) => number): void;
-  /** What was saved comes back, instead of what was there. */
-  restore(step: StepRow, sequence: number | null): void;
-  /** The cache was made or emptied: nothing is in it that was not told. */
-  empty(step: StepRow): void;
-  /** Every row that was seen, in order of its end; those that live have none. */
-  finish(): KvToken[];
-}
-
-export interface CacheName extends TokenCounters {
-  readonly pid: number;
-  readonly engine: string | null;
-  readonly context: string | null;
-  /** Cells that each sequence has for itself, in their order; null where all share the cells. */
-  readonly streamCells: number | null;
-  /** The engine names the cells of its batches: none is concluded from positions. */
-  readonly tellsCells: boolean;
-  /** The engine may move rows to other cells, once they are not in order any more. */
-  readonly mayMove: boolean;
-  /** A row at position p is needed by those up to p + window - 1: infinite but for layers that look back over a window. */
-  readonly window: number;
+  /** Where its next batch begins, if those that it was given by one of which not all rows are known were there. */
+  due: number | null;
 }
 
 /** A cache of which nothing is known yet. */
@@ -103,6 +61,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
   /** What was before the first batch that was seen was taken to be so, and was not: then no cell is known. */
   let sawStart = false;
   let isDoubtful = false;
+  let isSure = true;
 
   function leaveOrder(): void {
     isLinear = false;
@@ -112,7 +71,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
   function sequenceOf(id: number): Sequence {
     let sequence = sequences.get(id);
     if (sequence === undefined) {
-      sequence = { id, rows: [], filling: null, cut_ns: Number.NEGATIVE_INFINITY, lastBatch: null, unseen };
+      sequence = { id, rows: [], filling: null, cut_ns: Number.NEGATIVE_INFINITY, lastBatch: null, unseen, due: null };
       sequences.set(id, sequence);
     }
     return sequence;
@@ -168,6 +127,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
   function trimOne(step: StepRow, sequence: Sequence, { from, to: end }: Positions, how: KvEnd): void {
     const isWhole = from <= 0 && end === Number.POSITIVE_INFINITY;
     if (isWhole) sequence.unseen = null;
+    if (sequence.due !== null && end === Number.POSITIVE_INFINITY) sequence.due = Math.min(sequence.due, from);
     let older = false;
     /** Of the rows since the last cut those that stay, less those that go. */
     let staying = 0;
@@ -265,9 +225,11 @@ export function sequenceCache(name: CacheName): SequenceCache {
   /** Rows in front of a batch that nobody told of: they were there, or came back when the cache was restored. */
   function addUnseen(step: StepRow, sequence: Sequence, position: number): void {
     const since = sequence.unseen;
-    sequence.unseen = null;
     if (since === null) return;
+    // It may have some of another sequence since.
+    const there = new Set(sequence.rows.map((row) => row.position));
     for (let i = Math.max(0, position - window + 1); i < position; i++) {
+      if (there.has(i)) continue;
       const row = write(since === "start" ? step : since, sequence, [sequence.id], i, {
         is_written: since !== "start",
       });
@@ -286,6 +248,9 @@ export function sequenceCache(name: CacheName): SequenceCache {
       for (const [id, position] of inBatch) {
         const sequence = sequenceOf(id);
         addUnseen(step, sequence, position);
+        sequence.unseen = null;
+        isSure &&= sequence.due === null || sequence.due === position;
+        sequence.due = null;
         // A batch that goes back writes over what is there.
         if (position < (sequence.rows.at(-1)?.position ?? -1)) {
           writtenOver.set(sequence, writeOver(sequence, position));
@@ -314,6 +279,10 @@ export function sequenceCache(name: CacheName): SequenceCache {
       if (from === id) return;
       const source = sequenceOf(from);
       const sequence = sequenceOf(id);
+      const isBounded = end !== Number.POSITIVE_INFINITY && first <= 0 && window === Number.POSITIVE_INFINITY;
+      const isPartUnseen = source.unseen !== null;
+      if (isPartUnseen && isBounded) addUnseen(step, source, end);
+      else isSure &&= !isPartUnseen;
       leaveOrder();
       const writtenOver = streamCells === null ? null : writeOver(sequence, 0);
       if (streamCells !== null) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.replaced);
@@ -334,6 +303,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
         if (row.sequence !== id && !row.shared_with.includes(id)) row.shared_with = [...row.shared_with, id];
         sequence.rows.push(row);
       }
+      if (isPartUnseen) sequence.due = end;
     },
     free(step, cells, left_prefix_cache) {
       const how = givenOut(left_prefix_cache);
@@ -350,6 +320,10 @@ export function sequenceCache(name: CacheName): SequenceCache {
           );
     },
     keep(step, id) {
+      // A sequence with cells of its own shares them with none, and none of the others is looked at.
+      if (streamCells !== null) return;
+      sequenceOf(id);
+      unseen = null;
       for (const sequence of sequences.values())
         if (sequence.id !== id) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.trimmed);
     },
@@ -384,12 +358,14 @@ export function sequenceCache(name: CacheName): SequenceCache {
       if (id === null) unseen = step;
     },
     empty(step) {
+      isSure = true;
       for (const sequence of sequences.values()) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.cleared);
       sequences.clear();
       unseen = null;
       isLinear = true;
       sawStart = true;
     },
+    isSure: () => isSure,
     finish() {
       const living = new Set<LiveRow>();
       for (const { rows } of sequences.values()) for (const row of rows) living.add(row);

@@ -103,3 +103,16 @@ export function cutBatches(steps: readonly StepRow[]): ReadonlySet<StepRow> {
   }
   return new Set([...last.values()].filter(({ end_ns }) => end_ns === Number.POSITIVE_INFINITY));
 }
+
+/** Steps without the last batches that were cut, and without what sequences were given of the rows that these wrote. */
+export function withoutCut(steps: readonly StepRow[]): readonly StepRow[] {
+  const cut = cutBatches(steps);
+  if (cut.size === 0) return steps;
+  const lastOf = new Map<number, StepRow>();
+  return steps.filter((step) => {
+    if (cut.has(step)) lastOf.set(step.pid, step);
+    // An engine that tells of rows in a batch says who shares them right behind it.
+    const isGiven = step.kind === "kv_copy" && lastOf.get(step.pid)?.begin_ns === step.begin_ns;
+    return !cut.has(step) && !isGiven;
+  });
+}

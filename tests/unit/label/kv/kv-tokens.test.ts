@@ -135,6 +135,57 @@ describe("sequences in one cache", () => {
   });
 });
 
+test("a sequence that is kept alone leaves the others of a cache that is split by sequence as they are", () => {
+  const steps = [START, ofSequence(100, 0, 0, 2), ofSequence(200, 1, 0, 3), change("kv_keep", 300, 1)];
+  const ends = (cells: number | null) => kvTokens(steps, () => cells).tokens.map(({ evict_ns }) => evict_ns);
+  expect(ends(null)).toEqual([300, 300, null, null, null]);
+  expect(ends(512)).toEqual([null, null, null, null, null]);
+});
+
+describe("a sequence that gets the rows of one that was there before", () => {
+  /** Sequence, others that share it, position and reads of each row. */
+  const shared = (cells: number | null, ...steps: StepRow[]) => {
+    const { tokens, untold } = kvTokens(steps, () => cells);
+    return untold ?? tokens.map((t) => [t.sequence, t.shared_with, t.position, t.total_reads]);
+  };
+  const copy = (at: number, position_to = -1) => change("kv_copy", at, 1, { sequence_from: 0, position_to });
+
+  test("is not told where nobody knows how many these are", () => {
+    const steps = [change("kv_trim", 50, 1, { position_from: 0 }), copy(100), ofSequence(200, 1, 4)];
+    for (const cells of [null, 512]) expect(shared(cells, ...steps)).toContain("before it was known which rows");
+    const restored = [START, change("kv_restore", 50, 0), copy(100), ofSequence(200, 1, 4), ofSequence(300, 0, 4)];
+    expect(shared(null, ...restored)).toContain("before it was known which rows");
+    expect(shared(null, copy(100), step("kv_clear", 150), ofSequence(200, 1, 0))).toEqual([[1, [], 0, 0]]);
+  });
+
+  test("has as many as it was given, once in all, where its next batch comes right behind them", () => {
+    const trim = change("kv_trim", 50, 1, { position_from: 0 });
+    const steps = [trim, copy(100, 2), ofSequence(200, 1, 2), ofSequence(300, 0, 3)];
+    expect(shared(null, ...steps)).toEqual([
+      [0, [1], 0, 2],
+      [0, [1], 1, 2],
+      [1, [], 2, 0],
+      [0, [], 2, 1],
+      [0, [], 3, 0],
+    ]);
+    const cut = change("kv_trim", 150, 1, { position_from: 1 });
+    expect(shared(null, trim, copy(100, 2), cut, ofSequence(200, 1, 1))).toEqual([
+      [0, [1], 0, 1],
+      [0, [1], 1, 0],
+      [1, [], 1, 0],
+    ]);
+    expect(shared(null, trim, copy(100, 3), ofSequence(200, 1, 2))).toContain("before it was known which rows");
+  });
+
+  test("has those once that it got of one that is known, though what it had before is not", () => {
+    expect(shared(null, ofSequence(100, 0, 0, 2), copy(150), ofSequence(200, 1, 2))).toEqual([
+      [0, [1], 0, 1],
+      [0, [1], 1, 1],
+      [1, [], 2, 0],
+    ]);
+  });
+});
+
 describe("a shift of the context", () => {
   test("moves rows without ending them: those between are trimmed, the rest live on and are read", () => {
     const steps = [
@@ -235,9 +286,10 @@ describe("what nobody told", () => {
   test("is not guessed: batches of sequences that are not known, batches that were not read, batches given up", () => {
     expect(untold(step("decode", 100, { n_tokens: 4, n_sequences: 4 }))).toContain("sequences of a batch");
     expect(untold(step("decode", 100))).toContain("could not be read");
-    expect(untold(step("decode", 100, { n_tokens: 4, n_sequences: 1, position_first: 0, result: 2 }))).toContain(
-      "given up",
-    );
+    const ended = (result: number) =>
+      untold(step("decode", 100, { n_tokens: 4, n_sequences: 1, position_first: 0, result }), ofSequence(200, 0, 0));
+    for (const result of [2, -2, -3]) expect(ended(result)).toContain("given up");
+    for (const result of [1, -1]) expect(ended(result)).toBeNull();
     const short = JSON.stringify({ kv_rows: [[0, 0, 3]] });
     expect(untold(step("decode", 100, { n_tokens: 4, n_sequences: 2, detail: short }))).toContain(
       "sequences of a batch",

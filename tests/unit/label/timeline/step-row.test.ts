@@ -9,6 +9,7 @@ import {
   type StepRow,
   stepRows,
   tellsSteps,
+  withoutCut,
 } from "../../../../src/label/timeline/step-row.ts";
 import { rowWith } from "../../../fixtures/row-with.ts";
 
@@ -108,4 +109,14 @@ test("the last batch of each context is cut where it has not returned, and no ot
   expect([...cutBatches([lost, cut, whole])]).toEqual([cut]);
   expect(cutBatches([lost, batch(200, 210, "0x1"), whole]).size).toBe(0);
   expect(cutBatches([{ ...cut, kind: "graph" }]).size).toBe(0);
+});
+
+test("a batch that was cut is left out with what it gave to other sequences, and those of other processes stay", () => {
+  const row = (kind: string, pid: number, end_ns = Number.POSITIVE_INFINITY): StepRow => ({
+    ...{ pid, engine: "vLLM", kind, begin_ns: 100, end_ns, n_tokens: kind === "decode" ? 2 : null, n_sequences: 2 },
+    ...{ position_first: null, sequence_id: 1, result: null, detail: null },
+  });
+  const [cut, given, whole, other] = [row("decode", 1), row("kv_copy", 1), row("decode", 2, 110), row("kv_copy", 2)];
+  expect(withoutCut([cut, given, whole, other])).toEqual([whole, other]);
+  expect(withoutCut([given, cut])).toEqual([given]);
 });
