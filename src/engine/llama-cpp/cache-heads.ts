@@ -34,6 +34,8 @@ interface Head {
   others: "nothing" | "unseen";
   /** Those of the others of which the opposite holds. */
   readonly exceptions: Set<number>;
+  /** Null before a batch showed how many. */
+  streams: number | null;
   /** One sequence has filled the cache from its start, so that a token's row is its position. */
   isLinear: boolean;
   /** Begins of the last batches of one token per sequence, in ns. */
@@ -58,7 +60,10 @@ export interface CacheHeads {
   clear(context: bigint): void;
   /** @returns how many guesses of a draft stay, where what is behind them goes; 0 where there was none, or nothing is known of it */
   trim(context: bigint, stretch: Stretch): number;
-  copy(context: bigint, from: number, sequence: number): void;
+  /** @param end of the positions that are copied; negative for all that the other one has */
+  copy(context: bigint, from: number, sequence: number, end: number): void;
+  /** The cache of a context is divided into as many streams, each of one sequence where there are several. */
+  divide(context: bigint, streams: number): void;
   keep(context: bigint, sequence: number): void;
   shift(context: bigint, stretch: Stretch, positions: number): void;
   /** What a sequence holds is not known any more; negative: all of them. */
@@ -95,7 +100,15 @@ export function cacheHeads(): CacheHeads {
       const others = made.has(context) ? "nothing" : "unseen";
       head = {
         ...{ next: new Map(), asking: new Map(), drafts: new Map(), promptsAsk: null },
-        ...{ others, exceptions: new Set(), isLinear: true, begins: [], besides: new Map(), drafter: null },
+        ...{
+          others,
+          exceptions: new Set(),
+          streams: null,
+          isLinear: true,
+          begins: [],
+          besides: new Map(),
+          drafter: null,
+        },
       };
       heads.set(context, head);
     }
@@ -297,24 +310,33 @@ export function cacheHeads(): CacheHeads {
       }
       return kept;
     },
-    copy(context, from, sequence) {
+    copy(context, from, sequence, end) {
       const head = headOf(context);
       head.isLinear = false;
+      if (from === sequence) return;
       head.drafts.delete(sequence);
       const next = nextOf(head, from);
-      if (next === null) say(head, sequence, "unseen");
-      else {
+      const before = nextOf(head, sequence);
+      const reach = next !== null && end >= 0 ? Math.min(next, end) : next;
+      // What it had further on stays where both share the cells, and goes where each has its own.
+      if (reach === null || before === null || before > reach) say(head, sequence, "unseen");
+      else if (reach > 0) {
         const asking = head.next.has(from) ? head.asking.get(from) : NONE;
-        head.next.set(sequence, next);
+        head.next.set(sequence, reach);
         if (asking === undefined) head.asking.delete(sequence);
-        else head.asking.set(sequence, asking);
+        else head.asking.set(sequence, asking < reach ? asking : NONE);
       }
+    },
+    divide(context, streams) {
+      headOf(context).streams = streams;
     },
     keep(context, sequence) {
       const head = headOf(context);
+      // The cells of the others are not looked at where it has its own.
+      if ((head.streams ?? 1) > 1) return;
       const next = nextOf(head, sequence);
       const asking = head.asking.get(sequence);
-      say(head, -1, "nothing");
+      say(head, -1, head.streams === null && head.others === "unseen" ? "unseen" : "nothing");
       if (next === null) say(head, sequence, "unseen");
       else if (next > 0) {
         head.next.set(sequence, next);

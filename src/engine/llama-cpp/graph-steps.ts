@@ -181,8 +181,7 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
     } else if (record.probe === PROBE.go_copy) {
       const [from, sequence, tokens] = [i32(first), i32(second), i32(third)];
       heads.trim(CACHE, { sequence, from: 0, to: -1 });
-      heads.copy(CACHE, from, sequence);
-      heads.trim(CACHE, { sequence, from: tokens, to: -1 });
+      heads.copy(CACHE, from, sequence, tokens);
       tell("kv_trim", sequence, { position_from: 0, position_to: -1 });
       tell("kv_copy", sequence, { sequence_from: from, position_from: 0, position_to: tokens });
     } else {

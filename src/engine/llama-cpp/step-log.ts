@@ -235,6 +235,7 @@ export function stepLog(context: StepContext): StepLog {
       facts = { ...facts, ...tokens.detail };
     }
     const shape = call.cache === null ? null : cacheAt(call.cache);
+    if (shape !== null) heads.divide(call.context, shape.streams);
     const cells = runs && shape && cellsOfRuns(runs, call.cells, shape);
     if (cells) facts = { ...facts, kv_row_cells: cells };
     const detail = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
@@ -292,7 +293,7 @@ export function stepLog(context: StepContext): StepLog {
     } else if (kind === "kv_copy") {
       sequence = i32(third);
       facts = { sequence_from: stretch.sequence, position_from: i32(fourth), position_to: i32(fifth) };
-      if (cache !== null) heads.copy(cache, stretch.sequence, sequence);
+      if (cache !== null) heads.copy(cache, stretch.sequence, sequence, i32(fifth));
     } else if (kind === "kv_keep") {
       if (cache !== null) heads.keep(cache, sequence);
     } else if (kind === "kv_shift") {

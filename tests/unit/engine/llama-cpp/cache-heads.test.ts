@@ -90,7 +90,7 @@ describe("a token that is alone of its sequence in a batch", () => {
   test("is of the answer where its sequence was copied, kept, shifted or trimmed in front of it behind the prompt", () => {
     const heads = driven();
     heads.batch([0, 0, 40, 1]);
-    heads.copy(CONTEXT, 0, 1);
+    heads.copy(CONTEXT, 0, 1, -1);
     expect(heads.batch([0, 40, 1, 1], [1, 40, 1, 1])).toEqual([]);
     heads.keep(CONTEXT, 1);
     expect(heads.batch([1, 41, 1, 1])).toEqual([]);
@@ -98,7 +98,7 @@ describe("a token that is alone of its sequence in a batch", () => {
     heads.shift(CONTEXT, { sequence: 1, from: 20, to: -1 }, -16);
     expect(heads.batch([1, 26, 1, 1])).toEqual([]);
     heads.batch([2, 0, 40, 0]);
-    heads.copy(CONTEXT, 2, 3);
+    heads.copy(CONTEXT, 2, 3, -1);
     expect(heads.batch([3, 40, 1, 1])).toEqual([3]);
   });
 
@@ -284,5 +284,52 @@ describe("a draft model", () => {
     heads.batchOf(0xb000n, [0, 0, 4, 1]);
     heads.batch([2, 0, 64, 0]);
     expect(heads.batch([2, 64, 1, 1])).toEqual([]);
+  });
+});
+
+describe("the positions that a batch leaves to the engine", () => {
+  const firstOf = (heads: ReturnType<typeof driven>, sequence: number) =>
+    heads.place(CONTEXT, [{ sequences: [sequence], position: null, tokens: 1, asking: 1 }])?.[0]?.position;
+
+  test("are behind what a sequence was given of another one, and no further", () => {
+    const heads = driven();
+    heads.batch([0, 0, 40, 1]);
+    heads.copy(CONTEXT, 0, 1, 12);
+    expect([firstOf(heads, 0), firstOf(heads, 1)]).toEqual([40, 12]);
+    heads.copy(CONTEXT, 0, 1, -1);
+    expect(firstOf(heads, 1)).toBe(40);
+    heads.copy(CONTEXT, 0, 2, 90);
+    expect(firstOf(heads, 2)).toBe(40);
+  });
+
+  test("are not known of one that had more before, which may stay or go, or of which nobody knows what it had", () => {
+    const heads = driven();
+    heads.batch([0, 0, 40, 1]);
+    heads.batch([1, 0, 60, 1]);
+    heads.copy(CONTEXT, 0, 1, -1);
+    expect(firstOf(heads, 1)).toBeUndefined();
+    heads.forget(CONTEXT, 2);
+    heads.copy(CONTEXT, 0, 2, -1);
+    expect(firstOf(heads, 2)).toBeUndefined();
+  });
+
+  test("are those of each sequence where one is kept in a cache that has cells for each", () => {
+    const kept = (streams: number) => {
+      const heads = driven();
+      heads.batch([0, 0, 40, 1]);
+      heads.batch([1, 0, 60, 1]);
+      heads.divide(CONTEXT, streams);
+      heads.keep(CONTEXT, 0);
+      return [firstOf(heads, 0), firstOf(heads, 1), firstOf(heads, 2)];
+    };
+    expect(kept(1)).toEqual([40, 0, 0]);
+    expect(kept(4)).toEqual([40, 60, 0]);
+  });
+
+  test("are not known behind what was there before, where one is kept before the cache is known", () => {
+    const heads = driven();
+    const late = 0x8000n;
+    heads.keep(late, 0);
+    expect(heads.place(late, [{ sequences: [1], position: null, tokens: 1, asking: 1 }])).toBeNull();
   });
 });
