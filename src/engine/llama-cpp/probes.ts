@@ -115,7 +115,7 @@ const GGML_POINTS: readonly ProbePoint[] = [
   point("llama_batch_ext_set_pos", PROBE.batch_set_pos, "position", null),
   point("llama_batch_ext_set_output_logits", PROBE.batch_ask, "none", null),
   point("llama_memory_clear", PROBE.memory_clear, "none", null),
-  point("llama_memory_seq_rm", PROBE.memory_seq_rm, "none", null),
+  point("llama_memory_seq_rm", PROBE.memory_seq_rm, "none", "none"),
   point("llama_memory_seq_cp", PROBE.memory_seq_cp, "none", null),
   point("llama_memory_seq_keep", PROBE.memory_seq_keep, "none", null),
   point("llama_memory_seq_add", PROBE.memory_seq_add, "none", null),

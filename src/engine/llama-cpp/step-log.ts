@@ -6,7 +6,8 @@ import { batchFacts, encodedFacts, hex, i32, tokensIn } from "./batch-facts.ts";
 import { cacheHeads, type PlacedRun } from "./cache-heads.ts";
 import { failedRestores } from "./calls/failed-restores.ts";
 import { isOlderCall, olderCalls } from "./calls/older-calls.ts";
-import { kindOf } from "./calls/step-kinds.ts";
+import { refusedTrims } from "./calls/refused-trims.ts";
+import { FILLS, HANDING_ON, kindOf, OF_GO, RETURNS } from "./calls/step-kinds.ts";
 import { tokensOfGraph } from "./decode-graph.ts";
 import { type BatchRun, decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import type { LayerReads } from "./expert-reads.ts";
@@ -65,23 +66,6 @@ interface OpenCall {
   readonly known: Readonly<Record<string, unknown>>;
 }
 
-const FILLS: ReadonlySet<number> = new Set([
-  PROBE.batch_add,
-  PROBE.batch_add_seq,
-  PROBE.batch_set_pos,
-  PROBE.batch_ask,
-  PROBE.batch_empty,
-]);
-const OF_GO: ReadonlySet<number> = new Set([PROBE.go_forward, PROBE.go_cache, PROBE.go_remove, PROBE.go_copy]);
-const RETURNS: ReadonlySet<number> = new Set([
-  PROBE.model_load,
-  PROBE.context_init,
-  PROBE.decode,
-  PROBE.process,
-  PROBE.encode,
-]);
-/** Calls that may hand their batch on to llama_process. */
-const HANDING_ON = [PROBE.decode, PROBE.encode] as const;
 /** Calls kept open; a thread can be inside one of each kind, so that more are calls that were killed. */
 const OPEN_LIMIT = 4096;
 /** Bit of the graph in `unreadable`; its first node is another part. */
@@ -105,6 +89,7 @@ export function stepLog(context: StepContext): StepLog {
   const batches = filledBatches();
   const older = olderCalls();
   const restores = failedRestores();
+  const trims = refusedTrims();
   let params: ParamsLayout | null = null;
   const pace = goPace((drawn, engine_time) => void rows.push(rowOf(drawn, "engine", { engine_time })));
   let rows: EngineRow<"step">[] = [];
@@ -311,6 +296,7 @@ export function stepLog(context: StepContext): StepLog {
     const row = { ...rowOf(record, kind, { ...place, ...facts }), sequence_id: sequence < 0 ? null : sequence };
     push(row);
     if (kind === "kv_restore") restores.begin(record.tid, row);
+    if (kind === "kv_trim") trims.begin({ row, cache });
     return "kept";
   }
 
@@ -339,6 +325,11 @@ export function stepLog(context: StepContext): StepLog {
     } else {
       const failed = kind === "kv_restore" && record.isReturn ? restores.end(record) : null;
       if (failed !== null) push(failed);
+      const refused = kind === "kv_trim" && record.isReturn ? trims.end(record) : null;
+      if (refused !== null) {
+        push(refused.row);
+        if (refused.cache !== null) heads.forget(refused.cache, refused.row.sequence_id ?? -1);
+      }
       const place = older.place(record);
       if (place === "begin") return change(record, kind);
       return place === "again" ? "duplicate" : "kept";

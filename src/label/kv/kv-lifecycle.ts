@@ -11,7 +11,7 @@ import type { KvToken } from "./kv-token.ts";
 import { kvTokens, SEVERAL_CACHES } from "./kv-tokens.ts";
 import type { RowCopies } from "./moved-rows.ts";
 import { tokensIn } from "./tensor-room.ts";
-import { haveWindows, type WindowCache, windowCache } from "./window-caches.ts";
+import { type CacheLists, haveWindows, type WindowCache, windowCache } from "./window-caches.ts";
 
 /** Where a cache tensor keeps the row of a token. */
 export interface KvTensor extends KvPlace {
@@ -196,13 +196,15 @@ function allRows(
   const cellsOf = (context: CacheContext): number =>
     Math.max(0, ...(tensorsOf.get(keyOf(context)) ?? []).map(({ cells, streams }) => cells * streams));
   const windows = new Map<string, WindowCache>();
-  const ofSteps = kvTokens(steps, streamCells, mostTokens, (context, lists) => {
+  const windowOf = (context: CacheContext, lists: readonly CacheLists[]): WindowCache | null | undefined => {
     const mine = tensorsOf.get(keyOf(context)) ?? [];
     const window = windowCache(mine, lists, model);
     if (window === null && !haveWindows(mine, model)) return undefined;
     if (window !== null) windows.set(keyOf(context), window);
     return window;
-  });
+  };
+  const withStates = new Set(caches.filter(({ kv_layout }) => kv_layout?.form === "state").map(engineOf));
+  const ofSteps = kvTokens(steps, streamCells, mostTokens, windowOf, (context) => withStates.has(engineOf(context)));
   const rooms: number[][] = [];
   const roomFor = (members: readonly KvTensor[]): number =>
     rooms.push(members.map((tensor) => number.get(tensor) ?? 0)) - 1;

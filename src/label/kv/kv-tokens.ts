@@ -2,7 +2,7 @@
 
 import { detailOf, hasPlacedNothing } from "../../schema/step-detail.ts";
 import { tooMany } from "../label-room.ts";
-import { isBatch, type StepRow } from "../timeline/step-row.ts";
+import { isBatch, type StepRow, withoutRefused } from "../timeline/step-row.ts";
 import type { CacheName } from "./cache-changes.ts";
 import { type EarlyContext, earlyReason, partedEarly, withKnown, writesRows } from "./early-batches.ts";
 import { cellList, cellsOf, cellTokens, rangesIn } from "./kv-cells.ts";
@@ -63,6 +63,16 @@ function rowCellsOf(step: StepRow): readonly number[] | null {
   const n_tokens = step.n_tokens ?? 0;
   const cells = cellList(rangesIn(detailOf(step).kv_row_cells) ?? [], n_tokens);
   return cells.length === n_tokens ? cells : null;
+}
+
+/**
+ * True where an engine computes the tokens of a batch in their order, however it divides them into parts of as many tokens of each
+ * sequence, as it does where some layers keep a state: one sequence, or one token of each.
+ */
+function keepsOrder(runs: readonly RowRun[]): boolean {
+  const ids = runs.flatMap(({ sequences }) => sequences);
+  const isOfOne = runs.every(({ sequences }) => String(sequences) === String(runs[0]?.sequences));
+  return isOfOne || (runs.every(({ tokens }) => tokens === 1) && new Set(ids).size === ids.length);
 }
 
 interface CacheSettings {
@@ -175,6 +185,8 @@ function untoldBatch(step: StepRow, steps: readonly StepRow[], batches: number):
 }
 
 interface ContextLayout extends CacheSettings {
+  /** Other layers keep a state of each sequence. */
+  readonly hasStates: boolean;
   readonly streamCells: number | null;
   /** Null where it has several caches of which nothing is known. */
   readonly window: WindowCache | null;
@@ -183,7 +195,7 @@ interface ContextLayout extends CacheSettings {
 
 /** Tokens of one context, of which `steps` are in order of their begin. */
 function contextTokens({ steps, ...name }: CacheContext, layout: ContextLayout, counters: TokenCounters): KvTokens {
-  const { streamCells, caches, keepsPrefixes, window, batches } = layout;
+  const { streamCells, caches, keepsPrefixes, window, batches, hasStates } = layout;
   if (caches > 1) {
     if (window === null) return { tokens: [], untold: SEVERAL_CACHES };
     return windowTokens({ steps, ...name }, { ...layout, window }, counters);
@@ -192,13 +204,17 @@ function contextTokens({ steps, ...name }: CacheContext, layout: ContextLayout, 
   // An engine of which graphs are read that name no cells is one that moves rows where there are holes between them.
   const mayMove = caches === 1 && !tellsCells;
   const place = { streamCells, tellsCells, mayMove, window: Number.POSITIVE_INFINITY };
-  return layerTokens(steps, { ...name, ...place, ...counters }, { keepsPrefixes, batches, namesCells: tellsCells });
+  return layerTokens(
+    steps,
+    { ...name, ...place, ...counters },
+    { keepsPrefixes, batches, hasStates, namesCells: tellsCells },
+  );
 }
 
 /** The same where some layers look back over a window: each token has a row with a life of its own there. */
 function windowTokens(
   { steps, ...name }: CacheContext,
-  { keepsPrefixes, batches, window }: ContextLayout & { readonly window: WindowCache },
+  { keepsPrefixes, batches, hasStates, window }: ContextLayout & { readonly window: WindowCache },
   counters: TokenCounters,
 ): KvTokens {
   const fillings = new Map<string, number>();
@@ -219,7 +235,13 @@ function windowTokens(
     // What a state in part brings back is that of layers with a window.
     const mine = in_window ? steps : steps.filter((step) => !isPartRestored(step));
     const namesCells = in_window === window.hasCells;
-    const { tokens, untold } = layerTokens(mine, layers, { keepsPrefixes, batches, namesCells, restoresParts: true });
+    const { tokens, untold } = layerTokens(mine, layers, {
+      keepsPrefixes,
+      batches,
+      hasStates,
+      namesCells,
+      restoresParts: true,
+    });
     if (untold !== null) return { tokens: [], untold };
     for (const token of tokens) found.push({ ...token, in_window });
   }
@@ -228,9 +250,7 @@ function windowTokens(
 
 const isPartRestored = (step: StepRow): boolean => step.kind === "kv_restore" && detailOf(step).partial === true;
 
-interface LayerSteps {
-  readonly keepsPrefixes: boolean | null;
-  readonly batches: number;
+interface LayerSteps extends Pick<ContextLayout, "keepsPrefixes" | "batches" | "hasStates"> {
   /** The cells that batches name are those of these layers. */
   readonly namesCells: boolean;
   readonly restoresParts?: true;
@@ -240,7 +260,7 @@ interface LayerSteps {
 function layerTokens(
   steps: readonly StepRow[],
   layers: CacheName,
-  { keepsPrefixes, batches, namesCells, restoresParts }: LayerSteps,
+  { keepsPrefixes, batches, hasStates, namesCells, restoresParts }: LayerSteps,
 ): KvTokens {
   const cache = sequenceCache(layers);
   for (const step of steps) {
@@ -256,7 +276,9 @@ function layerTokens(
     if (isBatch(step)) {
       const runs = runsOf(step);
       if (runs === null) return { tokens: [], untold: untoldBatch(step, steps, batches) };
-      cache.batch(step, runs, namesCells ? rowCellsOf(step) : null);
+      // Where each sequence has its own cells, these say of whom they are.
+      const isInOrder = !hasStates || layers.streamCells !== null || keepsOrder(runs);
+      cache.batch(step, runs, namesCells && isInOrder ? rowCellsOf(step) : null);
       if (!cache.isSure()) return { tokens: [], untold: COPIED_UNSEEN };
     } else if (knowsItsStart(step) || step.kind === "context_free") {
       cache.empty(step);
@@ -291,6 +313,7 @@ function layerTokens(
  * @param streamCells how many cells of a context's cache each sequence has for itself; null where all share them
  * @param windowOf what is known of the layers of a context that look back over a window; null where that is not enough,
  *   undefined where nothing says that some do
+ * @param hasStates whether layers of an engine in a process keep a state of each sequence
  * @throws MrmTraceError environment at more than `mostTokens`
  */
 export function kvTokens(
@@ -298,6 +321,7 @@ export function kvTokens(
   streamCells: (context: CacheContext) => number | null = () => null,
   mostTokens = Number.POSITIVE_INFINITY,
   windowOf: (context: CacheContext, lists: readonly CacheLists[]) => WindowCache | null | undefined = () => undefined,
+  hasStates: (context: CacheContext) => boolean = () => false,
 ): CacheTokens {
   const found: (readonly KvToken[])[] = [];
   const moved = { groups: [] as MovedRows["groups"][number][], copies: [] as MovedRows["copies"][number][] };
@@ -313,7 +337,7 @@ export function kvTokens(
     },
   };
   for (const allSteps of Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()) {
-    const ofMoved = movedOf(allSteps, counters);
+    const ofMoved = movedOf(withoutRefused(allSteps), counters);
     for (const why of ofMoved.untold) untold.add(why);
     for (const group of ofMoved.groups) moved.groups.push(group);
     for (const copies of ofMoved.copies) moved.copies.push(copies);
@@ -342,7 +366,8 @@ export function kvTokens(
         // Shares of what came early are those of one cache.
         const parted = window === null ? partedEarly(context.steps, tellsRows, knowsItsStart) : null;
         const sinceKnown = { ...context, steps: parted?.later ?? context.steps };
-        const layout = { streamCells: streamCells(context), window, batches, ...settings, caches };
+        const place = { streamCells: streamCells(context), hasStates: hasStates(context) };
+        const layout = { ...place, window, batches, ...settings, caches };
         const ofContext = contextTokens(sinceKnown, layout, counters);
         found.push(named === null ? ofContext.tokens : withOwners(ofContext.tokens, named));
         if (ofContext.untold !== null) untold.add(ofContext.untold);

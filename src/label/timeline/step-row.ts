@@ -116,3 +116,12 @@ export function withoutCut(steps: readonly StepRow[]): readonly StepRow[] {
     return !cut.has(step) && !isGiven;
   });
 }
+
+/** True for a row which says that a call took nothing away. */
+const isRefused = (step: StepRow): boolean => step.kind === "kv_trim" && detailOf(step).refused === true;
+
+/** Steps without the calls that took nothing away, each of which has two rows: its own, and that which says so. */
+export function withoutRefused(steps: readonly StepRow[]): readonly StepRow[] {
+  const begins = new Set(steps.filter(isRefused).map(({ begin_ns }) => begin_ns));
+  return begins.size === 0 ? steps : steps.filter(({ kind, begin_ns }) => kind !== "kv_trim" || !begins.has(begin_ns));
+}

@@ -56,7 +56,7 @@ export function olderCalls(): OlderCalls {
       const { tid, probe, isReturn, args } = record;
       const call = open.get(tid);
       if (isReturn) {
-        if (call?.newest === newestOf(probe) && --call.depth <= 0) open.delete(tid);
+        if (isOlderCall(record) && call?.newest === newestOf(probe) && --call.depth <= 0) open.delete(tid);
         return "end";
       }
       const isSame = call !== undefined && call.newest === newestOf(probe);

@@ -26,3 +26,24 @@ const KIND_OF = new Map<number, WordOf<"step", "kind">>([
 
 /** The kind of step that a probe is of; undefined for one that is of none. */
 export const kindOf = (probe: number): WordOf<"step", "kind"> | undefined => KIND_OF.get(newestOf(probe));
+
+/** Calls that fill a batch which a program hands over later. */
+export const FILLS: ReadonlySet<number> = new Set([
+  PROBE.batch_add,
+  PROBE.batch_add_seq,
+  PROBE.batch_set_pos,
+  PROBE.batch_ask,
+  PROBE.batch_empty,
+]);
+/** Calls of Ollama's own engine. */
+export const OF_GO: ReadonlySet<number> = new Set([PROBE.go_forward, PROBE.go_cache, PROBE.go_remove, PROBE.go_copy]);
+/** Calls that are told of once they return. */
+export const RETURNS: ReadonlySet<number> = new Set([
+  PROBE.model_load,
+  PROBE.context_init,
+  PROBE.decode,
+  PROBE.process,
+  PROBE.encode,
+]);
+/** Calls that may hand their batch on to llama_process. */
+export const HANDING_ON = [PROBE.decode, PROBE.encode] as const;

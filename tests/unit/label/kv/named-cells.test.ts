@@ -42,6 +42,31 @@ describe("cells that the engine names", () => {
     ]);
   });
 
+  test("are those of one sequence, or of one token of each, where layers that keep a state have batches divided by sequences", () => {
+    const ofBatch = (one: StepRow, streamCells: number | null = null) =>
+      kvTokens(
+        [START, SHARED, inCells(one, [[4, one.n_tokens ?? 0]])],
+        () => streamCells,
+        Number.POSITIVE_INFINITY,
+        () => undefined,
+        () => true,
+      ).tokens.map(({ cell }) => cell);
+    const two = (tokens: number) =>
+      mixed(100, [
+        [0, 0, 1],
+        [1, 0, tokens],
+      ]);
+    expect(ofBatch(ofSequence(100, 0, 0, 3))).toEqual([4, 5, 6]);
+    expect(ofBatch(two(1))).toEqual([4, 5]);
+    expect(ofBatch(two(2))).toEqual([null, null, null]);
+    expect(ofBatch(two(2), 512)).toEqual([4, 5, 6]);
+    const overlapping = mixed(100, [
+      [0, 0, 1],
+      [[0, 1], 1, 1],
+    ]);
+    expect(ofBatch(overlapping)).toEqual([null, null]);
+  });
+
   test("end the row that was there when they are written again, whoever has it", () => {
     expect(cellsOf([SHARED, ...STEPS, inCells(ofSequence(300, 2, 0), [[5, 1]])])).toEqual([
       [0, 0, 4, null, "once"],

@@ -32,7 +32,7 @@ describe("calls that change a cache by older names", () => {
     ] as const;
     const records = calls.flatMap(([probe, args]) => [
       { probe, args: [CONTEXT, ...args] },
-      { probe, isReturn: true },
+      { probe, isReturn: true, args: [1n] },
     ]);
     expect(rowsOf(records)).toEqual([
       ["kv_clear", null, owner],
@@ -48,6 +48,7 @@ describe("calls that change a cache by older names", () => {
     const newest = { probe: PROBE.memory_seq_add, args: [MEMORY, ...SHIFT] };
     expect(rowsOf([begin, begin, end, end]).length).toBe(1);
     expect(rowsOf([begin, newest, end]).length).toBe(1);
+    expect(rowsOf([begin, newest, { ...newest, isReturn: true }, newest, end]).length).toBe(1);
     expect(rowsOf([begin, end, begin, end]).length).toBe(2);
     expect(rowsOf([begin, end, newest, newest]).length).toBe(3);
     expect(rowsOf([begin, { ...newest, tid: 99 }, end]).length).toBe(2);
