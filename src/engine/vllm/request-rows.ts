@@ -42,20 +42,52 @@ interface Holder {
   readonly step: number;
 }
 
+/** What a sequence wrote in its last step. */
+interface LastWrite {
+  /** Its last cell. */
+  readonly cell: number;
+  /** Position of its first. */
+  readonly first: number;
+  readonly step: number;
+  /** Steps of one token up to this one. */
+  readonly singles: number;
+}
+
+/** After so many steps of one token a sequence decodes: one whose prompt comes in parts may have a part of one. */
+const DECODES = 2;
+
 /**
  * Numbers the sequences, which vLLM's attention does not name: a request goes on where the cell in front of its tokens is the
- * last that a sequence wrote, at that position; another one is new, and shares what those before have written into its blocks.
+ * last that a sequence wrote, at that position, or one of its last step behind which it gave up what it had guessed; another one is
+ * new, and shares what those before have written into its blocks.
  */
 export function requestRows(blockTokens: number): RequestRows {
   /** By cell, what was seen to be written there; a block that is given out again is written over. */
   const holders = new Map<number, Holder>();
-  /** The cell that a sequence wrote last. */
-  const ends = new Map<number, number>();
+  const ends = new Map<number, LastWrite>();
+  /** A sequence was seen to give up what it had guessed. */
+  let guesses = false;
   let next = 0;
   let step = 0;
 
   const cellOf = ({ blocks }: StepRequest, position: number): number =>
     (blocks[Math.floor(position / blockTokens)] ?? 0) * blockTokens + (position % blockTokens);
+
+  /** True where who goes on behind the last cell of a sequence is another request: it found its full blocks by their prefix. */
+  function isFollower({ tokens }: StepRequest, before: number, { singles }: LastWrite): boolean {
+    return (before + 1) % blockTokens === 0 && singles >= DECODES && tokens > 1 && !guesses;
+  }
+
+  /** True where a sequence writes again what it wrote in the step before, from a position on. */
+  function goesBack(request: StepRequest, sequence: number, position: number, last: LastWrite): boolean {
+    const there = holders.get(cellOf(request, position));
+    if (there?.sequence !== sequence || there.position !== position) return false;
+    if (last.step !== step - 1 || position <= last.first) return false;
+    // Another request, which has the same prefix, begins with a whole block.
+    const isSame = position % blockTokens !== 0 || guesses;
+    guesses ||= isSame;
+    return isSame;
+  }
 
   function goesOn(request: StepRequest, taken: ReadonlySet<number>): number | null {
     const before = request.length - request.tokens - 1;
@@ -63,7 +95,11 @@ export function requestRows(blockTokens: number): RequestRows {
     const cell = cellOf(request, before);
     const holder = holders.get(cell);
     if (holder?.position !== before || taken.has(holder.sequence)) return null;
-    return ends.get(holder.sequence) === cell ? holder.sequence : null;
+    const last = ends.get(holder.sequence);
+    if (last === undefined) return null;
+    const isSame =
+      last.cell === cell ? !isFollower(request, before, last) : goesBack(request, holder.sequence, before + 1, last);
+    return isSame ? holder.sequence : null;
   }
 
   /** What is known of the rows that a new sequence begins with. */
@@ -90,7 +126,14 @@ export function requestRows(blockTokens: number): RequestRows {
     let held = false;
     // Rows of a block are written in their order: those in front of the first that was seen may have been there before.
     const is_full = holders.has(first + blockTokens - 1);
-    for (let cell = first; cell < first + blockTokens; cell++) held = holders.delete(cell) || held;
+    for (let cell = first; cell < first + blockTokens; cell++) {
+      const holder = holders.get(cell);
+      if (holder === undefined) continue;
+      held = true;
+      holders.delete(cell);
+      // Nobody goes on behind it any more.
+      if (ends.get(holder.sequence)?.cell === cell) ends.delete(holder.sequence);
+    }
     return held ? { cells: [first, blockTokens], is_full } : null;
   }
 
@@ -113,14 +156,16 @@ export function requestRows(blockTokens: number): RequestRows {
         for (let position = length - tokens; position < length; position++) {
           const cell = cellOf(request, position);
           // Blocks are shared whole: whoever writes the first row of one has got it anew.
-          const gone = position % blockTokens === 0 ? empty(Math.floor(cell / blockTokens)) : null;
+          const isOwn = holders.get(cell)?.sequence === sequence;
+          const gone = position % blockTokens === 0 && !isOwn ? empty(Math.floor(cell / blockTokens)) : null;
           if (gone !== null) freed.push(gone);
           const run = kv_row_cells.at(-1);
           if (run !== undefined && run[0] + run[1] === cell) run[1] += 1;
           else kv_row_cells.push([cell, 1]);
           holders.set(cell, { sequence, position, step });
         }
-        ends.set(sequence, cellOf(request, length - 1));
+        const singles = tokens === 1 ? (ends.get(sequence)?.singles ?? 0) + 1 : 0;
+        ends.set(sequence, { cell: cellOf(request, length - 1), first: length - tokens, step, singles });
       }
       return { kv_rows, kv_row_cells, shared, freed };
     },

@@ -68,4 +68,43 @@ describe("the rows of a step", () => {
     // What the first one had in its other block may be found again by who begins alike.
     expect(rows.rowsOf([request(1, 5, 1, 3)]).shared).toMatchObject([{ sequence_from: 0, position_to: 4 }]);
   });
+
+  test("are another sequence's where a request finds the full blocks of one that decoded, and goes on with more than one token", () => {
+    const answered = () => {
+      const rows = requestRows(4);
+      for (const length of [6, 7, 8]) rows.rowsOf([request(length === 6 ? 6 : 1, length, 1, 2)]);
+      return rows;
+    };
+    expect(answered().rowsOf([request(3, 11, 1, 2, 5)])).toMatchObject({
+      kv_rows: [[1, 8, 3]],
+      shared: [{ sequence: 1, sequence_from: 0, position_from: 0, position_to: 8 }],
+    });
+    expect(answered().rowsOf([request(1, 9, 1, 2, 5)]).kv_rows).toEqual([[0, 8, 1]]);
+    // A prompt comes in parts, of which the first ended with a block.
+    const parts = requestRows(4);
+    parts.rowsOf([request(8, 8, 1, 2)]);
+    expect(parts.rowsOf([request(4, 12, 1, 2, 5)]).kv_rows).toEqual([[0, 8, 4]]);
+  });
+
+  test("are the same sequence's where it gives up what it guessed in the step before, in the midst of a block and at its begin", () => {
+    const rows = requestRows(4);
+    rows.rowsOf([request(5, 5, 1, 2)]);
+    // One token and three guesses, of which one stays.
+    expect(rows.rowsOf([request(4, 9, 1, 2, 3)]).kv_rows).toEqual([[0, 5, 4]]);
+    expect(rows.rowsOf([request(4, 11, 1, 2, 3)])).toMatchObject({ kv_rows: [[0, 7, 4]], shared: [], freed: [] });
+    expect(rows.rowsOf([request(4, 12, 1, 2, 3)])).toMatchObject({ kv_rows: [[0, 8, 4]], shared: [], freed: [] });
+    expect(rows.rowsOf([request(2, 14, 1, 2, 3, 4)]).kv_rows).toEqual([[0, 12, 2]]);
+    // Behind what it wrote before its last step nobody goes on.
+    expect(rows.rowsOf([request(2, 12, 1, 2, 3)]).kv_rows).toEqual([[1, 10, 2]]);
+  });
+
+  test("are another sequence's at the begin of a block that was given out again, where nobody is known to guess", () => {
+    const rows = requestRows(4);
+    rows.rowsOf([request(7, 7, 1, 2)]);
+    expect(rows.rowsOf([request(2, 6, 1, 2)])).toMatchObject({
+      kv_rows: [[1, 4, 2]],
+      shared: [{ sequence: 1, sequence_from: 0, position_from: 0, position_to: 4 }],
+      freed: [{ cells: [8, 4], is_full: false }],
+    });
+  });
 });
