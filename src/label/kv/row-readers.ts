@@ -9,11 +9,23 @@ export interface Readers {
   readonly firsts: number[];
   /** The least of each BLOCK of `firsts`. */
   readonly leasts: number[];
+  /** Rows that they have. */
+  rows: number;
+  /** They have none any more: no batch is noted for them. */
+  isGone: boolean;
 }
 
 export interface ReadersBySequence {
   /** Those of the sequences, which are in order. */
   of(owners: readonly number[]): Readers;
+  /** Those of some sequences, and of one more that is none of them. */
+  together(readers: Readers, sequence: number): Readers;
+  /** Those without one; null where that was the only one. */
+  without(readers: Readers, sequence: number): Readers | null;
+  /** They have one more row. */
+  hold(readers: Readers): void;
+  /** They have one row less. */
+  release(readers: Readers): void;
   /** A batch has tokens of a sequence, the first of them at a position. */
   note(sequence: number, position: number, begin_ns: number): void;
 }
@@ -21,18 +33,55 @@ export interface ReadersBySequence {
 /** Batches that are passed over at once. */
 const BLOCK = 256;
 
+/** Makes another one of some readers and a sequence: once for rows that follow each other, of which there are many where a prefix is shared. */
+function onceEach<T extends Readers | null>(make: (readers: Readers, sequence: number) => T) {
+  let last: { readonly readers: Readers; readonly sequence: number; readonly made: T } | null = null;
+  return (readers: Readers, sequence: number): T => {
+    if (last?.readers !== readers || last.sequence !== sequence || last.made?.isGone === true)
+      last = { readers, sequence, made: make(readers, sequence) };
+    return last.made;
+  };
+}
+
 /** None yet. */
 export function readersBySequence(): ReadersBySequence {
   const byOwners = new Map<string, Readers>();
   const byOwner = new Map<number, Readers[]>();
+
+  function readersOf(owners: readonly number[]): Readers {
+    const key = owners.join();
+    const found = byOwners.get(key);
+    if (found !== undefined) return found;
+    const made: Readers = { owners, begins: [], firsts: [], leasts: [], rows: 0, isGone: false };
+    byOwners.set(key, made);
+    for (const owner of owners) {
+      const mine = byOwner.get(owner);
+      if (mine === undefined) byOwner.set(owner, [made]);
+      else mine.push(made);
+    }
+    return made;
+  }
+
   return {
-    of(owners) {
-      const key = owners.join();
-      const found = byOwners.get(key) ?? { owners, begins: [], firsts: [], leasts: [] };
-      if (byOwners.has(key)) return found;
-      byOwners.set(key, found);
-      for (const owner of owners) byOwner.set(owner, [...(byOwner.get(owner) ?? []), found]);
-      return found;
+    of: readersOf,
+    together: onceEach(({ owners }, sequence) => readersOf([...owners, sequence].sort((one, other) => one - other))),
+    without: onceEach(({ owners }, sequence) => {
+      const rest = owners.filter((owner) => owner !== sequence);
+      return rest.length === 0 ? null : readersOf(rest);
+    }),
+    hold(readers) {
+      readers.rows += 1;
+    },
+    release(readers) {
+      readers.rows -= 1;
+      if (readers.rows > 0) return;
+      readers.isGone = true;
+      byOwners.delete(readers.owners.join());
+      for (const owner of readers.owners) {
+        const mine = byOwner.get(owner) ?? [];
+        mine.splice(mine.indexOf(readers), 1);
+        if (mine.length === 0) byOwner.delete(owner);
+      }
     },
     note(sequence, position, begin_ns) {
       for (const { begins, firsts, leasts } of byOwner.get(sequence) ?? []) {

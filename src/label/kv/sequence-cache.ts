@@ -26,7 +26,7 @@ interface LiveRow {
   readers: Readers;
   /** Place in `readers.begins` from which on the row was read by these. */
   from: number;
-  earlier: readonly ReadSpan[] | null;
+  readonly earlier: ReadSpan[];
   /** When a batch came that was past its window, and none since that was not; null in its window. */
   passed_ns: number | null;
   shared_with: readonly number[];
@@ -62,6 +62,10 @@ export function sequenceCache(name: CacheName): SequenceCache {
   let sawStart = false;
   let isDoubtful = false;
   let isSure = true;
+  let lastShared: { readonly before: readonly number[]; readonly id: number; readonly now: readonly number[] } | null =
+    null;
+  /** The last that was noted for a row. */
+  let lastSpan: ReadSpan | null = null;
 
   function leaveOrder(): void {
     isLinear = false;
@@ -81,7 +85,12 @@ export function sequenceCache(name: CacheName): SequenceCache {
   function settle(row: LiveRow): void {
     if (row.readers.begins.length === row.from) return;
     const { spans, passed_ns } = neededFrom(row.readers, row.from, row.position + window - 1);
-    row.earlier = row.earlier === null ? spans : [...row.earlier, ...spans];
+    // Rows that are shared alike were read by the same batches.
+    const [span] = spans;
+    const isAlike = spans.length === 1 && span?.begins === lastSpan?.begins && span?.from === lastSpan?.from;
+    if (isAlike && span?.until === lastSpan?.until && lastSpan !== null) row.earlier.push(lastSpan);
+    else row.earlier.push(...spans);
+    lastSpan = row.earlier.at(-1) ?? null;
     row.passed_ns = passed_ns;
     row.from = row.readers.begins.length;
   }
@@ -89,7 +98,8 @@ export function sequenceCache(name: CacheName): SequenceCache {
   function close(row: LiveRow, evict_ns: number | null, how: KvEnd | null): void {
     if (row.cell !== null && holders.get(row.cell) === row) holders.delete(row.cell);
     settle(row);
-    const reads = row.earlier ?? [];
+    readers.release(row.readers);
+    const reads = row.earlier;
     ended.push({
       pid,
       engine,
@@ -111,16 +121,25 @@ export function sequenceCache(name: CacheName): SequenceCache {
     });
   }
 
+  /** With one more: the same list for rows that follow each other. */
+  function sharedWith(others: readonly number[], id: number): readonly number[] {
+    if (lastShared?.before !== others || lastShared.id !== id)
+      lastShared = { before: others, id, now: others.includes(id) ? others : [...others, id] };
+    return lastShared.now;
+  }
+
   /** From now on the row is that of other sequences. */
-  function giveTo(row: LiveRow, owners: readonly number[]): void {
+  function giveTo(row: LiveRow, owners: Readers): void {
     settle(row);
-    row.readers = readers.of(owners);
-    row.from = row.readers.begins.length;
+    readers.hold(owners);
+    readers.release(row.readers);
+    row.readers = owners;
+    row.from = owners.begins.length;
   }
 
   function leave(row: LiveRow, id: number, time_ns: number, how: KvEnd): void {
-    const rest = row.readers.owners.filter((owner) => owner !== id);
-    if (rest.length === 0) close(row, time_ns, how);
+    const rest = readers.without(row.readers, id);
+    if (rest === null) close(row, time_ns, how);
     else giveTo(row, rest);
   }
 
@@ -166,6 +185,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
     countToken();
     sequence.filling ??= nextFilling(`${step.begin_ns}/${sequence.id}`);
     const found = readers.of(owners);
+    readers.hold(found);
     const row: LiveRow = {
       written: step,
       is_written,
@@ -177,7 +197,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
       writes: "once",
       readers: found,
       from: found.begins.length,
-      earlier: null,
+      earlier: [],
       passed_ns: null,
       shared_with: owners.length > 1 ? owners.slice(1) : SHARED_WITH_NONE,
     };
@@ -257,8 +277,9 @@ export function sequenceCache(name: CacheName): SequenceCache {
           trimOne(step, sequence, { from: position, to: Number.POSITIVE_INFINITY }, ROW_ENDS.written_over);
         }
         sequence.lastBatch = step;
-        readers.note(id, position, step.begin_ns);
       }
+      // Who has a row is known by now: it is read once.
+      for (const [id, position] of inBatch) readers.note(id, position, step.begin_ns);
       let token = 0;
       for (const { sequences: owners, position, tokens } of runs) {
         const all = owners.map(sequenceOf);
@@ -286,8 +307,12 @@ export function sequenceCache(name: CacheName): SequenceCache {
       leaveOrder();
       const writtenOver = streamCells === null ? null : writeOver(sequence, 0);
       if (streamCells !== null) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.replaced);
+      /** Those of the last row, of which the sequence is none. */
+      let apart: Readers | null = null;
       for (const row of source.rows) {
-        if (row.position < first || row.position >= end || row.readers.owners.includes(id)) continue;
+        if (row.position < first || row.position >= end) continue;
+        if (row.readers !== apart && row.readers.owners.includes(id)) continue;
+        apart = row.readers;
         if (streamCells !== null) {
           // A copy has the same place among the cells of its sequence.
           const cell = tellsCells && row.cell !== null ? (row.cell % streamCells) + id * streamCells : null;
@@ -296,11 +321,8 @@ export function sequenceCache(name: CacheName): SequenceCache {
           sequence.rows.push(copied);
           continue;
         }
-        giveTo(
-          row,
-          [...row.readers.owners, id].sort((one, other) => one - other),
-        );
-        if (row.sequence !== id && !row.shared_with.includes(id)) row.shared_with = [...row.shared_with, id];
+        giveTo(row, readers.together(row.readers, id));
+        if (row.sequence !== id) row.shared_with = sharedWith(row.shared_with, id);
         sequence.rows.push(row);
       }
       if (isPartUnseen) sequence.due = end;

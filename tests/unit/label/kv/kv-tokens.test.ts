@@ -106,6 +106,39 @@ describe("sequences in one cache", () => {
     ]);
   });
 
+  test("are read once by a batch of several of them, one of which goes back over such a row", () => {
+    const steps = [
+      mixed(100, [[[0, 1, 2], 0, 3]]),
+      mixed(200, [
+        [0, 3, 1],
+        [1, 1, 1],
+        [2, 3, 1],
+      ]),
+    ];
+    const shared = kvTokens([START, ...steps]).tokens.filter(({ write_ns }) => write_ns === 100);
+    expect(shared.map(({ position, total_reads }) => [position, total_reads])).toEqual([
+      [0, 1],
+      [1, 1],
+      [2, 1],
+    ]);
+  });
+
+  test("that a thousand sequences begin with, one after the other, are those of all of them", () => {
+    const others = Array.from({ length: 1000 }, (_, i) => [
+      change("kv_copy", 200 + 10 * i, 1 + i, { sequence_from: 0, position_from: 0, position_to: 64 }),
+      ofSequence(205 + 10 * i, 1 + i, 64),
+    ]);
+    const rows = kvTokens([START, ofSequence(100, 0, 0, 64), ...others.flat()]).tokens.filter(
+      ({ sequence }) => sequence === 0,
+    );
+    expect(rows.map(({ shared_with, total_reads }) => [shared_with.length, total_reads])).toEqual(
+      Array.from({ length: 64 }, () => [1000, 1000]),
+    );
+    // What is alike of all of them is there once.
+    expect(new Set(rows.map(({ shared_with }) => shared_with)).size).toBe(1);
+    expect(new Set(rows.flatMap(({ reads }) => reads)).size).toBe(1000);
+  });
+
   test("of one token that is in several are one row", () => {
     const steps = [mixed(100, [[[0, 1], 0, 3]]), ofSequence(200, 1, 3), change("kv_keep", 300, 1)];
     expect(lives(steps)).toEqual([

@@ -44,3 +44,31 @@ test("a row of several sequences is in reach as long as that of one of them is",
     passed_ns: null,
   });
 });
+
+test("those of the last of whose rows nothing is left are forgotten, and begin anew where they come again", () => {
+  const readers = readersBySequence();
+  const one = readers.of([0]);
+  readers.hold(one);
+  const both = readers.together(one, 1);
+  readers.hold(both);
+  readers.release(one);
+  readers.note(0, 5, 10);
+  expect([one.begins, both.begins]).toEqual([[], [10]]);
+  expect(readers.of([0, 1])).toBe(both);
+  expect(readers.without(both, 0)?.owners).toEqual([1]);
+  expect(readers.without(readers.of([1]), 1)).toBeNull();
+  const again = readers.without(both, 1);
+  expect(again?.owners).toEqual([0]);
+  expect(again).not.toBe(one);
+});
+
+test("those of one more sequence are the same for all rows that follow each other", () => {
+  const readers = readersBySequence();
+  const before = readers.of([3, 7]);
+  const after = readers.together(before, 5);
+  expect(after.owners).toEqual([3, 5, 7]);
+  expect(readers.together(before, 5)).toBe(after);
+  readers.hold(after);
+  readers.release(after);
+  expect(readers.together(before, 5)).not.toBe(after);
+});
