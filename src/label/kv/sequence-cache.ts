@@ -145,8 +145,8 @@ export function sequenceCache(name: CacheName): SequenceCache {
 
   function trimOne(step: StepRow, sequence: Sequence, { from, to: end }: Positions, how: KvEnd): void {
     const isWhole = from <= 0 && end === Number.POSITIVE_INFINITY;
-    if (isWhole) sequence.unseen = null;
-    if (sequence.due !== null && end === Number.POSITIVE_INFINITY) sequence.due = Math.min(sequence.due, from);
+    if (isWhole) Object.assign(sequence, { unseen: null, due: null });
+    else if (sequence.due !== null && end === Number.POSITIVE_INFINITY) sequence.due = Math.min(sequence.due, from);
     let older = false;
     /** Of the rows since the last cut those that stay, less those that go. */
     let staying = 0;
@@ -307,6 +307,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
       leaveOrder();
       const writtenOver = streamCells === null ? null : writeOver(sequence, 0);
       if (streamCells !== null) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.replaced);
+      const behind = 1 + (sequence.rows.at(-1)?.position ?? -1);
       /** Those of the last row, of which the sequence is none. */
       let apart: Readers | null = null;
       for (const row of source.rows) {
@@ -325,7 +326,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
         if (row.sequence !== id) row.shared_with = sharedWith(row.shared_with, id);
         sequence.rows.push(row);
       }
-      if (isPartUnseen) sequence.due = end;
+      if (isPartUnseen) sequence.due = Math.max(end, behind);
     },
     free(step, cells, left_prefix_cache) {
       const how = givenOut(left_prefix_cache);

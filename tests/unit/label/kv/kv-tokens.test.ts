@@ -208,6 +208,12 @@ describe("a sequence that gets the rows of one that was there before", () => {
       [1, [], 1, 0],
     ]);
     expect(shared(null, trim, copy(100, 3), ofSequence(200, 1, 2))).toContain("before it was known which rows");
+    const emptied = change("kv_restore", 150, 1);
+    expect(shared(null, trim, copy(100, 2), emptied, ofSequence(200, 1, 1)).slice(2)).toEqual([
+      [1, [], 0, 1],
+      [1, [], 1, 0],
+    ]);
+    expect(shared(null, trim, ofSequence(60, 1, 0, 3), copy(100, 0), ofSequence(200, 1, 3))).toHaveLength(4);
   });
 
   test("has those once that it got of one that is known, though what it had before is not", () => {
