@@ -93,13 +93,13 @@ export function lawsOf(watches: readonly WatchSample[]): LawAt {
 }
 
 /** The laws of some watches, numbered anew from 0 on: one by which too few were given their time counts as its neighbour. */
-export function withMany(laws: readonly number[]): Uint32Array {
+export function withMany(laws: readonly number[], fewest = FEWEST_OF_LAW): Uint32Array {
   const counts: number[] = [];
   for (const law of laws) counts[law] = (counts[law] ?? 0) + 1;
   let next = 0;
   let gathered = 0;
   const numbers = Array.from(counts, (count = 0) => {
-    if (gathered >= FEWEST_OF_LAW) {
+    if (gathered >= fewest) {
       next += 1;
       gathered = 0;
     }
@@ -107,6 +107,6 @@ export function withMany(laws: readonly number[]): Uint32Array {
     return next;
   });
   // The last of too few joins those before it.
-  if (gathered < FEWEST_OF_LAW && next > 0) next -= 1;
+  if (gathered < fewest && next > 0) next -= 1;
   return Uint32Array.from(laws, (law) => Math.min(next, numbers[law] ?? 0));
 }

@@ -164,6 +164,40 @@ for (const [inShort, inLong] of [
   });
 }
 
+/** Tokens take 20 ms for some seven hundredths of the run, and 4 ms else; most of the turns go to memory that nothing uses. */
+const seldomSlow: WorldKind = {
+  name: "used every 15 ms, every 60 ms in a short time of slow tokens",
+  make: (random): World => {
+    const from = SECOND * (3 + 12 * random());
+    const isSlow = (now: number): boolean => now > from && now < from + 1.4 * SECOND;
+    const list = words(() => {
+      const uses: number[] = [];
+      for (let now = 20 * MS * random(); now < RUN_NS; now += (isSlow(now) ? 60 : 15) * MS) uses.push(now);
+      return loads(uses);
+    }, 100);
+    const unused = [1, 2, 3].map(
+      (i) => ({ stratum: `weight ${i}`, region_type: "weight", words: words(() => loads([]), 20) }) as const,
+    );
+    const used = { stratum: "activation", region_type: "activation", words: list } as const;
+    return {
+      run_ns: RUN_NS,
+      token_period_ns: (now) => (isSlow(now) ? 20 : 4) * MS,
+      steps: [],
+      strata: [used, ...unused],
+    };
+  },
+};
+
+test("a law of few watches of a class counts by its time", () => {
+  const families = METRICS.filter(({ metrics }) => metrics.some(({ name }) => name === "read_bytes_per_s"));
+  const rows = coverageOf(seldomSlow, { seeds: SEEDS, families });
+  const { ok, held, ratio } =
+    rows.find(({ metric, truth }) => metric === "read_bytes_per_s" && (truth?.hi ?? 0) > 0) ?? {};
+  expect(ok ?? 0).toBeGreaterThan(SEEDS / 2);
+  expect(held ?? 0).toBeGreaterThanOrEqual((ok ?? 0) - 1);
+  expect(ratio).toBeWithin(0.96, 1.04);
+});
+
 /** Seven words of ten are read in the steps of one length alone. */
 const halfUsed = (inShort: boolean): WorldKind => ({
   name: `most of the words are read in ${inShort ? "short" : "long"} steps alone`,

@@ -5,8 +5,11 @@
 import type { WatchSet } from "../../input/group.ts";
 import { isInside } from "../../input/span.ts";
 import { LEAST_PER_PIECE, MOST_RARE } from "../arming-density.ts";
+import { withMany } from "../dwell-laws.ts";
 import { passesBetween } from "./count-window.ts";
 
+/** Windows of fewer watches of a law may be cut to next to no time: these count with those of the law beside it. */
+const FEWEST_OF_CELL = 3;
 /** Parts of the run that are told apart, with as many watches each. */
 const MOST_PIECES = 8;
 /** Parts count by their time where that moves the sum by more standard errors than chance does, and by such a share: else it would move it by chance alone. */
@@ -76,16 +79,18 @@ function isMoved({ weights }: WatchSet, even: ReadonlyMap<number, number>, time:
 
 /**
  * What the window of each exposure counts for: a law has the share of the time of all windows of a stratum that it has of the moments at which its
- * watches began, which are drawn whatever goes on, and so has a part of the run where what goes on changes. 1 where there is one law and nothing changes.
+ * watches began, which are drawn whatever goes on, and so has a part of the run where what goes on changes. 1 where there is one law and nothing changes. A law counts
+ * however few watches it has: each of them stands for as much time as the watches of the run make it rare.
  * @param time_ns of each window
  */
 export function evenLaws(set: WatchSet, time_ns: Float64Array): Float64Array {
   const cached = found.get(time_ns);
   if (cached !== undefined) return cached;
-  const { exposures, weights, law, gap_ns } = set;
+  const { exposures, weights, lawAt, gap_ns } = set;
   const out = new Float64Array(exposures.length).fill(1);
   found.set(time_ns, out);
-  const isOneLaw = law.every((number) => number === 0);
+  const laws = exposures.map(({ watch }) => lawAt(watch.begin_ns));
+  const isOneLaw = laws.every((law) => law === laws[0]);
   const time: Amount = (i) => (out[i] ?? 1) * (time_ns[i] ?? 0);
   // Of some watches that trap at writes alone no read is known.
   const isOfWrites = exposures.some(({ watch }) => watch.mode === "w");
@@ -99,8 +104,13 @@ export function evenLaws(set: WatchSet, time_ns: Float64Array): Float64Array {
   };
   for (const members of Map.groupBy(exposures.keys(), (i) => weights.stratum[i] ?? 0).values()) {
     if (!isOneLaw) {
-      const laws = [...Map.groupBy(members, (i) => law[i] ?? 0).values()];
-      for (const [i, times] of evenCells(set, laws, time)) out[i] = times;
+      const numbers = withMany(
+        members.map((i) => laws[i] ?? 0),
+        FEWEST_OF_CELL,
+      );
+      const cells = [...Map.groupBy(members.keys(), (k) => numbers[k] ?? 0).values()];
+      const ofLaws = cells.map((places) => places.map((k) => members[k] ?? 0));
+      for (const [i, times] of evenCells(set, ofLaws, time)) out[i] = times;
     }
     const even = evenPieces(set, members, time);
     if (isMoved(set, even, time, passes)) for (const [i, times] of even) out[i] = (out[i] ?? 1) * times;
