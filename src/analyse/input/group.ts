@@ -283,9 +283,9 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const lawAt = lawsOf(telling);
   const unwatched = spans.map((span) => unwatchedShare(telling, span, input.passed_over, lawAt));
   const rarity = {
-    readable: rarityOver(telling.filter(tellDensity(isReadable)), lawAt),
-    storing: rarityOver(telling.filter(tellDensity(isUniform)), lawAt),
-    every: rarityOver(telling, lawAt),
+    readable: rarityOver(telling.filter(tellDensity(isReadable)), lawAt, input.passed_over),
+    storing: rarityOver(telling.filter(tellDensity(isUniform)), lawAt, input.passed_over),
+    every: rarityOver(telling, lawAt, input.passed_over),
   };
   const turns = spans.map((span) => sharesOfTurns(telling, span, rarity.every));
   const regions = regionSets(input.regions, keyOf);

@@ -67,8 +67,8 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
   const uniform = telling.filter(isUniform);
   const lawAt = lawsOf(telling);
   const rarity = {
-    readable: rarityOver(telling.filter(tellDensity(isReadable)), lawAt),
-    storing: rarityOver(telling.filter(tellDensity(isUniform)), lawAt),
+    readable: rarityOver(telling.filter(tellDensity(isReadable)), lawAt, input.passed_over),
+    storing: rarityOver(telling.filter(tellDensity(isUniform)), lawAt, input.passed_over),
   };
   const { regions, seed } = input;
   const unwatched = unwatchedShare(telling, span, input.passed_over, lawAt);

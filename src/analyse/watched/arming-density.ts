@@ -2,6 +2,7 @@
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSample } from "../input/input.ts";
 import { FEWEST_OF_LAW, type LawAt } from "./dwell-laws.ts";
+import { lengthOf, outside, type Pieces } from "./passed-over.ts";
 
 /** Watches of one piece of the run: fewer tell its density badly. */
 export const LEAST_PER_PIECE = 24;
@@ -37,13 +38,19 @@ export function usualByLaw(pauses: readonly number[], laws: Uint32Array): (law: 
  * run would else count more where watches were denser. Where several laws gave them their times, those of each stand for the time in which it held:
  * the longer watches take, the fewer begin.
  * @param watches of all classes, so that a class that lives for a while is not taken for one that was seldom looked at
+ * @param passedOver stretches in which none of them was to begin: these are time of no law
  */
-export function rarityOver(watches: readonly WatchSample[], lawAt: LawAt = () => 0): (begin_ns: number) => number {
+export function rarityOver(
+  watches: readonly WatchSample[],
+  lawAt: LawAt = () => 0,
+  passedOver: Pieces = [],
+): (begin_ns: number) => number {
   const byPiece = rarityByPiece(watches);
   const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
   const laws = Uint32Array.from(begins, lawAt);
   if (laws.every((law) => law === laws[0])) return byPiece;
-  const pauses = Array.from(begins, (begin, i) => ((begins[i + 1] ?? begin) - (begins[i - 1] ?? begin)) / 2);
+  const between = Array.from(begins.subarray(1), (begin, i) => lengthOf(outside(begins[i] ?? 0, begin, passedOver)));
+  const pauses = Array.from(begins, (_, i) => ((between[i - 1] ?? 0) + (between[i] ?? 0)) / 2);
   const usualOf = usualByLaw(pauses, laws);
   const time: number[] = [];
   const stand: number[] = [];

@@ -1,10 +1,10 @@
 /** Stretches of a span in which no watch began, or far fewer: the tracer was stopped, had no CPU, or left times without watches. */
-import { firstIndex } from "../../statistics/first-index.ts";
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { coveredNs, type Span } from "../input/span.ts";
 import { MOST_RARE, usualByLaw, watchesPerPiece } from "./arming-density.ts";
 import type { LawAt } from "./dwell-laws.ts";
 import { lostOver } from "./lost-watches.ts";
+import { lengthOf, outside, type Pieces } from "./passed-over.ts";
 import { MOST_YOUNG, youngReason } from "./young-memory.ts";
 
 /** A pause between two beginnings is a stretch where it is so many times the usual one, and at least this long. */
@@ -37,22 +37,6 @@ export const untoldMoments = ({ unwatched, young, lost }: Unseen & { readonly lo
 /** The same over those that are told. */
 export const untoldOver = (set: Unseen & { readonly lost: number }): number => lostOver(untoldMoments(set));
 
-type Pieces = readonly (readonly [begin_ns: number, end_ns: number])[];
-
-/** What of a time lies outside some stretches. */
-function outside(from: number, end: number, passedOver: Pieces): Pieces {
-  const pieces: [number, number][] = [];
-  let begin = from;
-  for (let i = firstIndex(passedOver.length, (k) => (passedOver[k]?.[1] ?? 0) <= from); i < passedOver.length; i++) {
-    const [first, last] = passedOver[i] ?? [end, end];
-    if (first >= end) break;
-    if (first > begin) pieces.push([begin, first]);
-    begin = Math.max(begin, last);
-  }
-  if (begin < end) pieces.push([begin, end]);
-  return pieces;
-}
-
 /**
  * How much longer, in all, pieces of as many watches took than those may that weigh for as much as they are rarer, ns.
  * @param pauses between beginnings, in order of time, ns
@@ -80,7 +64,6 @@ export function unwatchedShare(
 ): number {
   const inSpanNs = (pieces: Pieces): number => pieces.reduce((sum, [from, end]) => sum + coveredNs(span, from, end), 0);
   const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
-  const lengthOf = (pieces: Pieces): number => pieces.reduce((sum, [from, end]) => sum + end - from, 0);
   const pauses = Array.from(begins.subarray(1), (begin, i) => outside(begins[i] ?? 0, begin, passedOver));
   const window = span.window_ns - inSpanNs(passedOver);
   if (pauses.length === 0 || !(window > 0)) return 0;

@@ -85,3 +85,18 @@ test("watches of a pace at which fewer begin stand for the time in which it held
   expect(standing(rarityOver(watches))).toBeLessThan(0.48);
   expect(standing(rarityOver(watches, lawsOf(watches)))).toBeWithin(0.485, 0.515);
 });
+
+test("stretches in which no watch was to begin are time of no law", () => {
+  const isSlow = (begin_ns: number): boolean => Math.floor(begin_ns / 12e9) % 2 === 1;
+  // Of 12 s three are looked at, and a quarter of the watches begins while tokens are long.
+  const passedOver = Array.from({ length: 8 }, (_, i) => [12e9 * i + 3e9, 12e9 * (i + 1)] as const);
+  const watches = designed((now) => (isSlow(now) ? 40 : 4) * MS, 1920).filter(
+    ({ begin_ns, watch_id }) => begin_ns % 12e9 < 3e9 && (!isSlow(begin_ns) || watch_id % 4 === 0),
+  );
+  const share = (rarityAt: (begin_ns: number) => number): number => {
+    const sumOf = (some: readonly WatchSample[]): number => some.reduce((sum, one) => sum + rarityAt(one.begin_ns), 0);
+    return sumOf(watches.filter(({ begin_ns }) => isSlow(begin_ns))) / sumOf(watches);
+  };
+  expect(share(rarityOver(watches, lawsOf(watches)))).toBeGreaterThan(0.6);
+  expect(share(rarityOver(watches, lawsOf(watches), passedOver))).toBeWithin(0.46, 0.54);
+});
