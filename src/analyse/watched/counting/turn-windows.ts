@@ -4,6 +4,7 @@ import { firstIndex } from "../../../statistics/first-index.ts";
 import { MOST_LEFT } from "../../../statistics/quantile-inversion.ts";
 import type { WatchSet } from "../../input/group.ts";
 import { coveredNs } from "../../input/span.ts";
+import type { Exposure } from "../exposure.ts";
 import { MOST_UNSEEN, passesBetween, SHORTER, unseenPasses } from "./count-window.ts";
 import { MOST_TIMES } from "./moments-after-birth.ts";
 import { hasLaws, longerAt } from "./step-chances.ts";
@@ -85,18 +86,42 @@ function holdable(set: WatchSet, i: number, reach: Reach): readonly [first: numb
   return [first, Math.max(first, Math.min(over, others))];
 }
 
+/** The lowest and the highest trap limit of some watches. */
+function limitsOf(set: WatchSet, members: readonly number[]): readonly [lowest: number, highest: number] {
+  const limits = members.map((i) => set.exposures[i]?.watch.trap_limit ?? 0);
+  return [Math.min(...limits), Math.max(...limits)];
+}
+
+/** True of a watch that its last trap ended, and that had begun to look. */
+const isStopped = ({ watch, byTrap, end_ns, armed_ns }: Exposure): boolean =>
+  byTrap && watch.ended_by === "trap_limit" && end_ns > armed_ns;
+
 /**
- * Windows of so many steps at most. A word that has as many accesses as the lowest limit allows before the end of its window is busy:
+ * So many accesses of a word that watches with the lowest limit may end behind them, the most first: as many as the limit, and fewer where some
+ * ended before, as the kernel counts elements of copies, or what came before the watch began.
+ */
+function stopsOf(set: WatchSet, members: readonly number[]): number[] {
+  const [lowest] = limitsOf(set, members);
+  const counts = members.flatMap((i) => {
+    const exposure = set.exposures[i];
+    const isLow = exposure !== undefined && exposure.watch.trap_limit === lowest && isStopped(exposure);
+    return isLow ? exposure.watch.hit_ns.length : [];
+  });
+  return [...new Set([lowest, ...counts.filter((count) => count > 0 && count < lowest)])].sort((a, b) => b - a);
+}
+
+/**
+ * Windows of so many steps at most. A word that has as many accesses as a watch with the lowest limit may see before the end of its window is busy:
  * every watch tells how many of the words are. How often these are used only watches with the highest limit tell, and they stand for the others (double
  * sampling for strata, Neyman, JASA 33, 1938). Where none of these met a busy word, what the others saw of it counts, and what they may have missed is told.
  *
  * The kernel does not count as the reader does: an instruction that goes over a word by elements may count once against the limit and be several
  * accesses, so that a watch sees more of them than its limit; what these saw beyond it is left out, as others stand for it. Or a copy of many elements
- * counts as many times and is one access: what a watch may have missed that ended before it saw as many as the lowest limit, none stands for.
+ * counts as many times and is one access: what a watch may have missed that ended before it saw as many, none stands for.
+ * @param asMany accesses behind which those with the highest limit stand for the others
  */
-function cellOf(set: WatchSet, members: readonly number[], most: number, reach: Reach): Whole {
-  const limits = members.map((i) => set.exposures[i]?.watch.trap_limit ?? 0);
-  const [lowest, highest] = [Math.min(...limits), Math.max(...limits)];
+function cellOf(set: WatchSet, members: readonly number[], most: number, reach: Reach, asMany: number): Whole {
+  const [, highest] = limitsOf(set, members);
   const { begin_ns, turn_end_ns } = set.span.steps;
   const isBusy = new Set<number>();
   const lengths = new Float64Array(members.length);
@@ -109,20 +134,18 @@ function cellOf(set: WatchSet, members: readonly number[], most: number, reach: 
     const until = turn_end_ns[last - 1] ?? 0;
     const weight = set.weights.bytes[i] ?? 0;
     const passes = weight * passesBetween(exposure, begin_ns[first] ?? 0, until).length;
-    const { trap_limit, hit_ns, ended_by } = exposure.watch;
+    const { trap_limit, hit_ns } = exposure.watch;
     const lastTrap = exposure.byTrap ? exposure.end_ns : Number.POSITIVE_INFINITY;
     lengths[which] = last - first;
     amounts.seen += passes;
-    const asMany = hit_ns[lowest - 1];
-    if (Math.min(lastTrap, asMany ?? lastTrap) >= until) continue;
+    if (Math.min(lastTrap, hit_ns[asMany - 1] ?? lastTrap) >= until) continue;
     const missed = weight * unseenPasses(set, exposure, until);
-    const isSoon = asMany === undefined && ended_by === "trap_limit" && lastTrap > exposure.armed_ns;
     isBusy.add(i);
     amounts.passes += passes;
     amounts.all += weight * (last - first);
     amounts.missed += missed;
     if (trap_limit < highest) {
-      if (isSoon) amounts.missedSoon += missed;
+      if (hit_ns.length < asMany && isStopped(exposure)) amounts.missedSoon += missed;
       continue;
     }
     amounts.deep += weight * (last - first);
@@ -133,8 +156,8 @@ function cellOf(set: WatchSet, members: readonly number[], most: number, reach: 
   const unseen = isTold ? times * amounts.missedDeep + amounts.missedSoon : amounts.missed;
   const share = (i: number, time: number): number => {
     if (!isTold || !isBusy.has(i)) return 1;
-    const { trap_limit, hit_ns } = set.exposures[i]?.watch ?? { trap_limit: lowest, hit_ns: [] };
-    if (time <= (hit_ns[lowest - 1] ?? Number.POSITIVE_INFINITY)) return 1;
+    const { trap_limit, hit_ns } = set.exposures[i]?.watch ?? { trap_limit: 0, hit_ns: [] };
+    if (time <= (hit_ns[asMany - 1] ?? Number.POSITIVE_INFINITY)) return 1;
     return trap_limit === highest ? times : 0;
   };
   const isToldByMany = amounts.passes <= MOST_BUSY * amounts.seen && carryingUnits(lengths) >= FEWEST_WINDOWS;
@@ -152,10 +175,13 @@ function longestWhole(set: WatchSet, members: readonly number[], reach: Reach): 
     const [first, end] = holdable(set, i, reach);
     return Math.max(longest, end - first);
   }, 1);
+  const stops = stopsOf(set, members);
   for (; most >= 1; most = Math.min(most - 1, Math.floor(SHORTER * most))) {
-    const cell = cellOf(set, members, most, reach);
     const mostUnseen = most === 1 ? MOST_UNSEEN_OF_ONE : MOST_UNSEEN;
-    if (cell.unseen <= mostUnseen * (cell.seen + cell.unseen) && (most === 1 || cell.isToldByMany)) return cell;
+    for (const asMany of stops) {
+      const cell = cellOf(set, members, most, reach, asMany);
+      if (cell.unseen <= mostUnseen * (cell.seen + cell.unseen) && (most === 1 || cell.isToldByMany)) return cell;
+    }
   }
   return null;
 }
