@@ -20,6 +20,8 @@ export interface ActiveWatches {
   /** Registers that watches have on every CPU. */
   held(): number;
   isWatched(draw: Draw): boolean;
+  /** Traps that only continued a string instruction, since the last time that they were asked for. */
+  continued(stateOf: (slot: number) => SlotState): number;
   /** A slot that no watch has; null where all are taken. */
   freeSlot(): number | null;
   /** Notes of each watch whose bytes are gone how it ends. */
@@ -32,6 +34,7 @@ export interface ActiveWatches {
 
 export function activeWatches(): ActiveWatches {
   const active = new Map<number, ActiveWatch>();
+  const continuedBefore = new Map<number, number>();
   return {
     get: (generation) => active.get(generation),
     add(watch) {
@@ -39,10 +42,20 @@ export function activeWatches(): ActiveWatches {
     },
     remove(watch) {
       active.delete(watch.spec.generation);
+      continuedBefore.delete(watch.spec.generation);
     },
     held() {
       let sum = 0;
       for (const watch of active.values()) sum += registersOf(watch.spec.mode).length;
+      return sum;
+    },
+    continued(stateOf) {
+      let sum = 0;
+      for (const { spec } of active.values()) {
+        const { continued } = stateOf(spec.slot);
+        sum += continued - (continuedBefore.get(spec.generation) ?? 0);
+        continuedBefore.set(spec.generation, continued);
+      }
       return sum;
     },
     isWatched: (draw) => [...active.values()].some((watch) => watch.draw === draw),

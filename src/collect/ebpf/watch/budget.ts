@@ -18,6 +18,13 @@ export interface Budget {
   /** Gives every CPU its share of the time since the last call; `nowNs` in ns of any steady clock. */
   refill(nowNs: number): void;
   chargeTraps(cpu: number, traps: number): void;
+  /**
+   * Lets traps that were charged be paid later, as no watch pays for them in advance: those that continue a string instruction, come before a watch has
+   * begun, or are of other processes. A debt of them would put watches off where the program is busy.
+   */
+  defer(cpu: number, traps: number): void;
+  /** What was put off so far on the CPU that has most of it, in ns. */
+  deferredNs(): number;
   /** Charges every CPU for arming and disarming `registers` registers on each. */
   chargeRetargets(registers: number): void;
   /**
@@ -37,18 +44,23 @@ export interface Budget {
 
 /** An idle budget saves up this much time's share and no more, so that a pause is not followed by a storm. */
 const DEPTH_NS = 50e6;
+/** What is to be paid later is held up for at most so much time's share: then watches wait for it. */
+const MOST_DEFERRED_NS = 250e6;
 /** Debt of looks from one arming to the next, as the time that pays for it. */
 export const MOST_LOOK_DEBT_NS = 500e6;
 
 /**
  * A token bucket per CPU that may go into debt: a watch is armed only when no CPU owes anything. What one armed
  * watch can cost is bounded by its trap limit, so over any time T the cost is at most
- * `budgetPct` of T plus one bucket and the watches in flight, whatever the target does.
+ * `budgetPct` of T plus one bucket, what is to be paid later, and the watches in flight, whatever the target does.
  */
 export function createBudget({ cpus, budgetPct, costs }: BudgetOptions): Budget {
   let share = budgetPct / 100;
   const balance = new Map(cpus.map((cpu) => [cpu, DEPTH_NS * share]));
   const spent = new Map(cpus.map((cpu) => [cpu, 0]));
+  /** What is to be paid later, and all that ever was. */
+  const owed = new Map(cpus.map((cpu) => [cpu, 0]));
+  const deferred = new Map(cpus.map((cpu) => [cpu, 0]));
   let lastNs: number | null = null;
   /** What looks were charged since the last arming. */
   let looksNs = 0;
@@ -61,9 +73,21 @@ export function createBudget({ cpus, budgetPct, costs }: BudgetOptions): Budget 
     refill(nowNs) {
       const gained = lastNs === null ? 0 : Math.max(0, nowNs - lastNs) * share;
       lastNs = nowNs;
-      for (const [cpu, ns] of balance) balance.set(cpu, Math.min(DEPTH_NS * share, ns + gained));
+      for (const [cpu, ns] of balance) {
+        balance.set(cpu, Math.min(DEPTH_NS * share, ns + gained));
+        // What the bucket cannot take pays for what was put off.
+        owed.set(cpu, Math.max(0, (owed.get(cpu) ?? 0) - Math.max(0, ns + gained - DEPTH_NS * share)));
+      }
     },
     chargeTraps: (cpu, traps) => charge(cpu, traps * costs.trapNs),
+    defer(cpu, traps) {
+      if (!balance.has(cpu) || !(traps > 0)) return;
+      const ns = traps * costs.trapNs;
+      balance.set(cpu, (balance.get(cpu) ?? 0) + ns);
+      owed.set(cpu, (owed.get(cpu) ?? 0) + ns);
+      deferred.set(cpu, (deferred.get(cpu) ?? 0) + ns);
+    },
+    deferredNs: () => Math.max(0, ...deferred.values()),
     chargeRetargets(registers) {
       looksNs = 0;
       for (const cpu of cpus) charge(cpu, registers * costs.retargetNs);
@@ -84,7 +108,8 @@ export function createBudget({ cpus, budgetPct, costs }: BudgetOptions): Budget 
     widen(more) {
       for (const cpu of more) balance.set(cpu, 0);
     },
-    canSpend: () => [...balance.values()].every((ns) => ns >= 0),
+    canSpend: () =>
+      [...balance.values()].every((ns) => ns >= 0) && [...owed.values()].every((ns) => ns <= MOST_DEFERRED_NS * share),
     spentNs: () => cpus.map((cpu) => spent.get(cpu) ?? 0),
   };
 }

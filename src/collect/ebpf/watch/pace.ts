@@ -28,6 +28,8 @@ export interface PaceOptions {
   readonly cpus: number;
   /** Share of its time that the target loses to slow copies while a watch is on, in [0, 1]; none where it is absent. */
   readonly copyLoss?: () => number;
+  /** What traps cost so far that no watch pays for in advance, ns; nothing where it is absent. */
+  readonly deferredNs?: () => number;
 }
 
 /** Slow copies may cost the target so many times what its traps may. */
@@ -50,6 +52,8 @@ export function worstCostNs({ mode, trapLimit }: Design, { costs, cpus }: Pick<P
  * early; those that wait for a debt to be paid would begin less often there. So each pays in advance for its dearest
  * course, and begins at a random moment of its turn, which no cycle of the program can follow.
  *
+ * What no watch pays for in advance all of them pay alike: its mean over the watches so far.
+ *
  * Where copies are slow beside watches these leave times without any: watches of a length d that begin at random at a rate r
  * overlap, so that there is one in 1 - exp(-r d) of the time, and each pays for its own d.
  */
@@ -63,7 +67,9 @@ export function createPace(options: PaceOptions, random: Random): Pace {
   const usual: Design = { name: "short", mode: "rw", trapLimit: TRAP_LIMIT, dwellLimitNs: 0 };
   const turns = (1e6 * ATTENTIVE_MS * share) / worstCostNs(usual, options);
   const lengthOf = (design: Design): number =>
-    Math.max(worstCostNs(design, options) / share, design.dwellLimitNs / mostOn());
+    Math.max((worstCostNs(design, options) + extraNs) / share, design.dwellLimitNs / mostOn());
+  let armed = 0;
+  let extraNs = 0;
   let last: Design | null = null;
   /** Of the turn of the last watch, as it was reckoned last. */
   let lengthNs = 0;
@@ -89,6 +95,9 @@ export function createPace(options: PaceOptions, random: Random): Pace {
       return elapsedNs >= beginNs;
     },
     armed(design) {
+      armed += 1;
+      // As it is when a watch begins: what this one sees must not decide when the next one does.
+      extraNs = (options.deferredNs?.() ?? 0) / armed;
       last = design;
       lengthNs = lengthOf(design);
       turnNs += lengthNs;

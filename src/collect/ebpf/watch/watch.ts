@@ -14,6 +14,7 @@ import { type DrawSources, drawnWatches } from "./drawn-watches.ts";
 import { type NamedWords, namedWatches } from "./named.ts";
 import { createPace } from "./pace.ts";
 import { createReservations } from "./reservations.ts";
+import type { CpuTraps } from "./slots.ts";
 import type { IsGone, PlannedWatch } from "./watch-choice.ts";
 import { openWatchMachine, type WatchMachine } from "./watch-machine.ts";
 import { gatherWatchRows } from "./watch-rows.ts";
@@ -99,6 +100,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       return cpus.length;
     },
     copyLoss,
+    deferredNs: budget.deferredNs,
   };
   const pace = createPace(paceOptions, random);
   const turns = options.byTurns === true ? budgetTurns(options.budgetPct, seededRandom(options.seed, TURNS)) : null;
@@ -126,9 +128,14 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       if (watch) watch.traps.push(trap);
       else counts.stale_rows += 1;
     });
-    for (const cpu of cpus) {
-      const { traps, stale, foreign, early, beyond } = machine.takeTraps(cpu);
+    const taken = cpus.map((cpu) => ({ cpu, ...machine.takeTraps(cpu) }));
+    const ownTraps = ({ traps, foreign, early }: CpuTraps): number => traps - foreign - early;
+    const byTarget = taken.reduce((sum, one) => sum + ownTraps(one), 0);
+    const continued = byTarget > 0 ? Math.min(1, active.continued(machine.state) / byTarget) : 0;
+    for (const one of taken) {
+      const { cpu, traps, stale, foreign, early, beyond } = one;
       budget.chargeTraps(cpu, traps);
+      budget.defer(cpu, foreign + early + continued * ownTraps(one));
       counts.traps += traps;
       counts.stale_traps += stale;
       counts.foreign_traps += foreign;

@@ -117,3 +117,22 @@ describe("a budget of 1 % of each CPU", () => {
     );
   });
 });
+
+test("traps that are paid later put nothing off until they are a quarter of a second's share, and then until they are paid", () => {
+  const budget = createBudget({ cpus: [0, 1], budgetPct: 1, costs: { trapNs: 10_000, retargetNs: 50_000 } });
+  const charge = (traps: number): void => {
+    budget.chargeTraps(1, traps);
+    budget.defer(1, traps);
+  };
+  budget.refill(0);
+  charge(250);
+  expect(budget.canSpend()).toBe(true);
+  charge(50);
+  expect(budget.canSpend()).toBe(false);
+  expect(budget.deferredNs()).toBe(3e6);
+  expect(budget.spentNs()).toEqual([0, 3e6]);
+  budget.refill(40e6);
+  expect(budget.canSpend()).toBe(false);
+  budget.refill(60e6);
+  expect(budget.canSpend()).toBe(true);
+});
