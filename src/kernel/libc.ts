@@ -135,7 +135,8 @@ export function affinityCpus(pid: number): number[] {
   const mask = stableBytes(1024);
   if (libc.sched_getaffinity(pid, mask.length, addressOf(mask)) !== 0) return [];
   const cpus: number[] = [];
-  for (const [i, byte] of mask.entries()) {
+  for (let i = 0; i < mask.length; i++) {
+    const byte = mask[i] ?? 0;
     if (byte === 0) continue;
     for (let bit = 0; bit < 8; bit++) if ((byte >> bit) & 1) cpus.push(8 * i + bit);
   }

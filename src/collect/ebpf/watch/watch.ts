@@ -70,6 +70,8 @@ const TURNS = 0x7475726e;
 const COPIES_NOTED_NS = 50_000_000n;
 /** Named words are armed again without a pause. */
 const NAMED_AT_ONCE = 4;
+/** Threads are asked for their CPUs after so many times as long as that took, as there may be many: meanwhile rows wait. */
+const CPUS_REST = 200n;
 const PLACE = { stream: "access", source: "watch", way: null } as const;
 
 const overlapping =
@@ -119,6 +121,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   let copiesNotedNs = beginNs;
   /** Up to when the target was on CPUs with registers only. */
   let insideNs = beginNs;
+  let cpusDueNs = beginNs;
   let budgetPct = options.budgetPct;
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
 
@@ -161,6 +164,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       budget.widen(more);
     }
     insideNs = nowNs;
+    cpusDueNs = nowNs + CPUS_REST * (machine.nowNs() - nowNs);
   }
 
   function chargeLooks(): void {
@@ -336,7 +340,8 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       for (let i = 0; i < most && armNext(nowNs); i++);
     },
     batches() {
-      if (!rows.isDue(machine.nowNs())) return [];
+      const nowNs = machine.nowNs();
+      if (!rows.isDue(nowNs) || nowNs < cpusDueNs) return [];
       lookAtCpus();
       return rows.take(machine.nowNs());
     },
