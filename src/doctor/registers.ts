@@ -1,7 +1,7 @@
 /** The debug registers: how many are free, who may hold the others, and what a trap costs. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { isSlower } from "../collect/ebpf/copies/copy-slowdown.ts";
-import type { Calibration } from "../collect/ebpf/watch/calibrate.ts";
+import { type Calibration, whyBlind } from "../collect/ebpf/watch/calibrate.ts";
 import { type FreeRegisters, listTracers, probeRegisters, type Tracer } from "../collect/ebpf/watch/free-registers.ts";
 import { openWatchProgram } from "../collect/ebpf/watch/watch-program.ts";
 import { MrmTraceError } from "../errors.ts";
@@ -140,6 +140,13 @@ export function judgeTrapCost(cost: Calibration | string, budgetPct: number): Ch
     !copies || !isSlower(copies) ? "" : `, copies ${copies.large.toPrecision(2)} times as slow beside a watch`;
   const figures = `${formatNs(trapNs)} a trap, ${formatNs(retargetNs)} a retarget${slower}`;
   const data = { ...cost };
+  const blind = whyBlind(cost);
+  if (blind !== null) {
+    return check(name, "fail", blind, {
+      fix: "run on the machine itself, or another virtual one: a run goes on without watches",
+      data,
+    });
+  }
   if (!measured) {
     const summary = `${figures} are assumed: ${whyAssumed ?? "not measured"}`;
     return check(name, "warn", summary, { fix: "mrm-trace doctor, on an idle machine with free registers", data });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { judgePrivileges } from "../../../src/collect/ebpf/requirements.ts";
+import { whyBlind } from "../../../src/collect/ebpf/watch/calibrate.ts";
 import { judgeAttachPoints } from "../../../src/doctor/attach-points.ts";
 import { judgeEngines } from "../../../src/doctor/engines.ts";
 import { judgeKernel, type KernelFacts } from "../../../src/doctor/kernel.ts";
@@ -170,6 +171,11 @@ describe("debug registers", () => {
       status: "warn",
     });
     expect(judgeTrapCost("loading the BPF object watch failed: EPERM", 1).fix).toBe("sudo mrm-trace doctor");
+    // As where what runs a virtual machine does not pass its debug registers on: every word would seem idle.
+    const blind = { ...measured, measured: false, whyAssumed: "no trap", isBlind: true };
+    expect(judgeTrapCost(blind, 1)).toMatchObject({ status: "fail" });
+    expect(judgeTrapCost(blind, 1).summary).toContain("do not trap");
+    expect(whyBlind(measured)).toBeNull();
   });
 });
 

@@ -19,6 +19,8 @@ export interface Calibration extends WatchCosts {
   readonly countsEveryTrap: boolean;
   /** A register that stopped itself can be used again: they are held from watch to watch. Absent where they are not. */
   readonly keepsRegisters?: boolean;
+  /** True where registers could be had and none of our own accesses trapped: what watches see is nothing. */
+  readonly isBlind?: boolean;
   readonly traps: number;
   readonly retargets: number;
   /** What registers do to copies; absent where nothing could be measured. */
@@ -36,6 +38,13 @@ const LEAST_NS = 500;
 const RETARGET_ATTEMPTS = 3;
 /** Retargets cost 3 to 5 traps on the machines that were measured. */
 const TRAPS_PER_RETARGET = 4;
+
+/** No access trapped, as where what runs this machine does not pass debug registers on. */
+class NoTrap extends Error {}
+const NO_TRAP = "debug registers of this machine do not trap: none of our own accesses was seen";
+
+/** Why nothing can be watched here; null where something can. */
+export const whyBlind = ({ isBlind }: Calibration): string | null => (isBlind ? NO_TRAP : null);
 
 export interface CalibrationPlace {
   readonly programFd: number;
@@ -118,6 +127,7 @@ function measureTrap(loop: Loop, countsEveryTrap: boolean): number {
   }
   watch.disarm();
   const { hits } = place.slots.state(0);
+  if (hits === 0) throw new NoTrap(NO_TRAP);
   if (hits !== traps) throw new Error(`${hits} of ${traps} traps were seen on CPUs ${place.cpus.join(",")}`);
   return median(blocks);
 }
@@ -192,6 +202,16 @@ export function calibrate(place: CalibrationPlace): Calibration {
     };
   } catch (error) {
     const whyAssumed = error instanceof Error ? error.message : String(error);
-    return { ...ASSUMED, measured: false, whyAssumed, countsEveryTrap, keepsRegisters, traps: 0, retargets: 0 };
+    const isBlind = error instanceof NoTrap;
+    return {
+      ...ASSUMED,
+      measured: false,
+      whyAssumed,
+      isBlind,
+      countsEveryTrap,
+      keepsRegisters,
+      traps: 0,
+      retargets: 0,
+    };
   }
 }

@@ -6,6 +6,7 @@ import { calibratedCost } from "../../calibrated-cost.ts";
 import { copyCost, copyWarning } from "../copies/copy-cost.ts";
 import { givenBackRanges, goneRanges } from "../lifecycle/gone-ranges.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
+import { whyBlind } from "./calibrate.ts";
 import { liveRegions } from "./frame/live-regions.ts";
 import { openResidency } from "./frame/residency.ts";
 import { createResidentWords } from "./frame/resident-words.ts";
@@ -50,7 +51,10 @@ function follow(watch: WatchSource, row: MappingEvent): void {
 /** Separates questions for what is in memory from the draws of a seed. */
 const RESIDENCY = 0x72657364;
 
-async function start({ registers, seed, byTurns, words }: WatchPartOptions, scene: Scene): Promise<Part> {
+async function start(
+  { registers, seed, byTurns, words }: WatchPartOptions,
+  scene: Scene,
+): Promise<Part | { readonly refused: string }> {
   const { target, mappings, engine, budget, looks, strings } = scene;
   const share = budget.next();
   share.take(share.pct);
@@ -75,8 +79,10 @@ async function start({ registers, seed, byTurns, words }: WatchPartOptions, scen
     looks,
     ...(strings === null ? {} : { strings }),
   });
+  opening.use(watch);
+  const refused = whyBlind(watch.summary().calibration);
+  if (refused !== null) return { refused };
   const owned = opening.move();
-  owned.use(watch);
   mappings.follow((rows) => {
     live.changed(rows);
     for (const row of rows) follow(watch, row);
