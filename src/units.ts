@@ -44,11 +44,24 @@ const ENERGY_PJ_PER_BYTE: Readonly<Record<string, number>> = {
 };
 
 /** Three significant digits; figures too small for six decimals as 1.23e-7. */
-function significant(value: number): string {
+/** Which way a figure is rounded: a lower end down and an upper end up, so that what is printed holds all that the end does. */
+export type Rounding = "nearest" | "down" | "up";
+
+/** How far a number of steps may be from a whole one by the arithmetic of floating point. */
+const ROUNDING_ERROR = 1e-9;
+
+function wholeSteps(steps: number, rounding: Rounding): number {
+  const nearest = Math.round(steps);
+  if (rounding === "nearest" || Math.abs(steps - nearest) <= ROUNDING_ERROR * Math.abs(steps)) return nearest;
+  return rounding === "down" ? Math.floor(steps) : Math.ceil(steps);
+}
+
+function significant(value: number, rounding: Rounding): string {
   if (value === 0) return "0";
   const exponent = Math.floor(Math.log10(Math.abs(value)));
-  if (exponent < -4) return value.toExponential(2);
-  return value.toFixed(Math.max(0, 2 - exponent));
+  const digits = exponent < -4 ? 2 - exponent : Math.max(0, 2 - exponent);
+  const rounded = rounding === "nearest" ? value : wholeSteps(value * 10 ** digits, rounding) / 10 ** digits;
+  return exponent < -4 ? rounded.toExponential(2) : rounded.toFixed(digits);
 }
 
 /** A unit in which figures are shown: `value / factor` with `unit` behind it. */
@@ -137,11 +150,13 @@ export function isShown(value: number | null): value is number {
 const LEAST_SHOWN = 1e-6;
 
 /** The figure in the scale, without its unit: the ends of an interval are shown in the unit of its value; `?` for what is none. */
-export function formatIn(value: number, { factor, unit }: Scale): string {
+export function formatIn(value: number, { factor, unit }: Scale, rounding: Rounding = "nearest"): string {
   if (!isShown(value)) return "?";
-  const scaled = Math.abs(value / factor) < LEAST_SHOWN ? 0 : value / factor;
+  const isLeast = Math.abs(value / factor) < LEAST_SHOWN;
+  const isAway = value !== 0 && rounding === (value > 0 ? "up" : "down");
+  const scaled = isLeast ? (isAway ? Math.sign(value) * LEAST_SHOWN : 0) : value / factor;
   const isWhole = factor === 1 && (unit === " B" || (unit === "" && Number.isInteger(value)));
-  return isWhole ? String(Math.round(scaled)) : significant(scaled);
+  return isWhole ? String(wholeSteps(scaled, rounding)) : significant(scaled, rounding);
 }
 
 /** Bytes as text with a binary unit and three significant digits. */

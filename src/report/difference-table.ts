@@ -22,8 +22,9 @@ function scaleOfRow({ unit, a, b }: MetricDifference): Scale {
 }
 
 function interval(lo: number | null, hi: number | null, scale: Scale): string {
-  const end = (value: number | null): string => (value === null ? "?" : formatIn(value, scale));
-  return lo === null && hi === null ? "" : ` [${end(lo)}, ${end(hi)}]`;
+  const least = lo === null ? "?" : formatIn(lo, scale, "down");
+  const most = hi === null ? "?" : formatIn(hi, scale, "up");
+  return lo === null && hi === null ? "" : ` [${least}, ${most}]`;
 }
 
 function sideCell(side: SideFigure | null, scale: Scale): Line {
@@ -33,7 +34,8 @@ function sideCell(side: SideFigure | null, scale: Scale): Line {
   }
   if (side.value === null && side.label !== null) return [{ text: side.label }];
   if (side.value === null) {
-    const bound = side.hi === null ? `>= ${formatIn(side.lo ?? 0, scale)}` : `<= ${formatIn(side.hi, scale)}`;
+    const bound =
+      side.hi === null ? `>= ${formatIn(side.lo ?? 0, scale, "down")}` : `<= ${formatIn(side.hi, scale, "up")}`;
     return [{ text: `${bound}${scale.unit}`, ink: "warn" }];
   }
   const counted = side.lo === side.hi;

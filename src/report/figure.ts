@@ -7,6 +7,7 @@ import {
   formatIn,
   isShown,
   nsScale,
+  type Rounding,
   type Scale,
   smallScale,
   yearScale,
@@ -39,27 +40,29 @@ export function scaleOf(unit: string, size: number): Scale {
 const isNumber = (value: number | null): value is number => isShown(value) && value >= 0;
 
 /** `1.20 ms`, with the unit. */
-export function withUnit(value: number, unit: string): string {
+export function withUnit(value: number, unit: string, rounding: Rounding = "nearest"): string {
   const scale = scaleOf(unit, value);
-  return formatIn(value, scale) + scale.unit;
+  return formatIn(value, scale, rounding) + scale.unit;
 }
 
-/** `[4.40, 4.52]`, in the scale of a value that stands before it. */
+/** `[4.40, 4.52]`, in the scale of a value that stands before it, each end rounded away from the other. */
 export function intervalText({ lo, hi, unit }: Pick<ShownFigure, "lo" | "hi" | "unit">, scale: Scale): string {
-  const end = (value: number | null): string => {
+  const end = (value: number | null, rounding: Rounding): string => {
     if (!isNumber(value)) return "?";
     // An end far from the value has its own unit: 12 s in ms would be unreadable.
     const far = value !== 0 && (Math.abs(value / scale.factor) >= 1e4 || Math.abs(value / scale.factor) < 1e-3);
-    return far ? withUnit(value, unit) : formatIn(value, scale);
+    return far ? withUnit(value, unit, rounding) : formatIn(value, scale, rounding);
   };
-  return `[${end(lo)}, ${end(hi)}]`;
+  return `[${end(lo, "down")}, ${end(hi, "up")}]`;
 }
 
 function boundText({ lo, hi, unit }: ShownFigure): string {
   // Nothing here can be negative: a lower end of 0 says nothing.
-  if (isNumber(lo) && isNumber(hi) && lo !== 0) return `${withUnit(lo, unit)} to ${withUnit(hi, unit)}`;
-  if (isNumber(hi)) return `≤ ${withUnit(hi, unit)}`;
-  return isNumber(lo) ? `≥ ${withUnit(lo, unit)}` : "no bound";
+  const least = isNumber(lo) ? withUnit(lo, unit, "down") : null;
+  const most = isNumber(hi) ? withUnit(hi, unit, "up") : null;
+  if (least !== null && most !== null && lo !== 0) return `${least} to ${most}`;
+  if (most !== null) return `≤ ${most}`;
+  return least === null ? "no bound" : `≥ ${least}`;
 }
 
 /** Samples, and those of them that were censored: `64/12c`. */

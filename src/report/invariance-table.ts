@@ -1,6 +1,6 @@
 /** The figures at the whole budget and at a part of it: what `--check-invariance` prints below the table. */
 import type { RunReport } from "../schema/run-json.ts";
-import { formatCount, formatIn, type Scale } from "../units.ts";
+import { formatCount, formatIn, type Rounding, type Scale } from "../units.ts";
 import { scaleOf } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
 import { type Line, type Terminal, wrap } from "./terminal.ts";
@@ -9,8 +9,12 @@ type Compared = NonNullable<RunReport["invariance"]>["figures"][number];
 type Ends = { readonly value: number | null; readonly lo: number | null; readonly hi: number | null };
 
 function cell({ value, lo, hi }: Ends, scale: Scale): Line {
-  const end = (x: number | null): string => (x === null ? "?" : formatIn(x, scale));
-  return [{ text: `${end(value)}${scale.unit}` }, { text: ` [${end(lo)}, ${end(hi)}]`, ink: "dim" }];
+  const shown = (x: number | null, rounding: Rounding = "nearest"): string =>
+    x === null ? "?" : formatIn(x, scale, rounding);
+  return [
+    { text: `${shown(value)}${scale.unit}` },
+    { text: ` [${shown(lo, "down")}, ${shown(hi, "up")}]`, ink: "dim" },
+  ];
 }
 
 const classOf = ({ region_type, mapping_kind }: Compared): string =>

@@ -28,8 +28,8 @@ function saysText(figure: SimulatedFigure, reasonOf: (why: string) => number): L
   }
   if (answer !== "bound") return [{ text: truth === null ? "nothing to tell" : "refused", ink: "dim" }, ...reason];
   const isLower = bound_lo !== null && (bound_lo > 0 || bound_hi === null);
-  const lower = isLower ? [`≥ ${withUnit(bound_lo, unit)}`] : [];
-  const upper = bound_hi === null ? [] : [`≤ ${withUnit(bound_hi, unit)}`];
+  const lower = isLower ? [`≥ ${withUnit(bound_lo, unit, "down")}`] : [];
+  const upper = bound_hi === null ? [] : [`≤ ${withUnit(bound_hi, unit, "up")}`];
   return [{ text: [...lower, ...upper].join(", "), ink: "warn" }, ...reason];
 }
 

@@ -89,3 +89,14 @@ test("small figures of energy and lives of devices have the unit that suits them
     "10.0M years",
   ]);
 });
+
+test("the ends of an interval are rounded away from each other, so that what is printed holds what they hold", () => {
+  const ms = nsScale(1e6);
+  expect([formatIn(1.2341e6, ms, "up"), formatIn(1.2349e6, ms, "down")]).toEqual(["1.24", "1.23"]);
+  // What has no more digits stays as it is.
+  expect([formatIn(4.4e6, ms, "up"), formatIn(4.4e6, ms, "down")]).toEqual(["4.40", "4.40"]);
+  expect([formatIn(1023.2, byteScale(1), "up"), formatIn(1023.9, byteScale(1), "down")]).toEqual(["1024", "1023"]);
+  // An upper end is never told as nothing, nor a lower one of a difference.
+  expect([formatIn(1, nsScale(3600e9), "up"), formatIn(1, nsScale(3600e9), "down")]).toEqual(["1.00e-6", "0"]);
+  expect([formatIn(-1.2341e6, ms, "down"), formatIn(-1.2349e6, ms, "up")]).toEqual(["-1.24", "-1.23"]);
+});

@@ -198,7 +198,7 @@ describe("the answer of a run", () => {
     const ends = { status: "bound", lo: 1e8, hi: 2e8 } as const;
     const peak = metricRow("rss_peak_bytes", "all", null, { scope: "process", phase: "all", step: "all", ...ends });
     const text = renderAnswer(demoReport({ metrics: [...demoReport().metrics, peak] }), plain(100));
-    expect(text).toContain("peak RSS 95.4 MiB to 191 MiB");
+    expect(text).toContain("peak RSS 95.3 MiB to 191 MiB");
   });
 
   /** The demo with its weights at one size at least, and at another at most, and with a cache that is known to the byte. */

@@ -22,8 +22,8 @@ test("the figures by budget stand in the report where that was asked for, and th
   const figures = [figureAt("read_bytes_per_s", true), figureAt("write_bytes_per_s", false)];
   const invariance = { whole_pct: 1, reduced_pct: 0.25, turns: 24, figures, untold: 3 };
   const text = renderRun(demoReport({ invariance }), terminal);
-  expect(text).toMatch(/weight read_bytes_per_s .*-0\.500 GiB\/s \[-0\.707, -0\.250\] differs/);
-  expect(text).toMatch(/weight write_bytes_per_s .*-0\.500 GiB\/s \[-0\.707, 0\.250\] +1\.62 GiB/);
+  expect(text).toMatch(/weight read_bytes_per_s .*-0\.500 GiB\/s \[-0\.708, -0\.250\] differs/);
+  expect(text).toMatch(/weight write_bytes_per_s .*-0\.500 GiB\/s \[-0\.708, 0\.250\] +1\.62 GiB/);
   expect(text).toContain(
     "1 of 2 figures differ with the budget, of which there were 24 turns: weight read_bytes_per_s",
   );

@@ -86,7 +86,7 @@ describe("the table of a described world", () => {
 
   test("gives an end of an interval that is far from the value a unit of its own", () => {
     const figure = { ...SOME, metric: "still_needed_p50_ns", unit: "ns", value: 0, lo: 0, hi: 515_084 };
-    expect(textOf([{ ...figure, why: null, ok: 20, bound: 0 }])).toMatch(/ 0 ns \[0, 515 .s\]/);
+    expect(textOf([{ ...figure, why: null, ok: 20, bound: 0 }])).toMatch(/ 0 ns \[0, 516 .s\]/);
   });
 
   test.each([20, 40, 80, 120])("fits into %d columns", (width) => {

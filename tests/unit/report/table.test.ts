@@ -28,7 +28,7 @@ describe("the report on a terminal", () => {
         reads        2.00 [1.97, 2.02] 64 a        0.962 [0.871, 1.04] 118 a
         writes       0 [0, 3.10e-5] 64 a           2.44e-4 [2.10, 2.81] 118 a
       bandwidth
-        read         15.1 GiB/s [14.9, 15.3] 64 a  868 MiB/s [782, 944] 118 a
+        read         15.1 GiB/s [14.9, 15.3] 64 a  868 MiB/s [782, 945] 118 a
       hits in one pass
         mean         2 [2, 2] 64 a                 1 [1, 1.02] 118 a
       between accesses
@@ -44,7 +44,7 @@ describe("the report on a terminal", () => {
         p50          not identifiable (3)          ≥ 28.1 s 118/104c e (4)
         p99          -                             ≥ 28.1 s 118/104c e (4)
       working set
-        touched      113 MiB [109, 113] 64 a       22.9 MiB [21.0, 24.8] 4213 f
+        touched      113 MiB [108, 114] 64 a       22.9 MiB [20.9, 24.8] 4213 f
       managed retention
         suitability  high 64 g                     high 64 g
 
@@ -146,7 +146,7 @@ describe("the report on a terminal", () => {
         reads        2.00 [1.97, 2.02] 64 a        0.962 [0.871, 1.04] 118 a
         writes       0 [0, 3.10e-5] 64 a           2.44e-4 [2.10, 2.81] 118 a
       bandwidth
-        read         15.1 GiB/s [14.9, 15.3] 64 a  868 MiB/s [782, 944] 118 a
+        read         15.1 GiB/s [14.9, 15.3] 64 a  868 MiB/s [782, 945] 118 a
       hits in one pass
         mean         2 [2, 2] 64 a                 1 [1, 1.02] 118 a
       between accesses
@@ -162,7 +162,7 @@ describe("the report on a terminal", () => {
         p50          not identifiable (3)          ≥ 28.1 s 118/104c e (4)
         p99          -                             ≥ 28.1 s 118/104c e (4)
       working set
-        touched      113 MiB [109, 113] 64 a       22.9 MiB [21.0, 24.8] 4213 f
+        touched      113 MiB [108, 114] 64 a       22.9 MiB [20.9, 24.8] 4213 f
       managed retention
         suitability  high 64 g                     high 64 g
 
