@@ -3,6 +3,7 @@ import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { CENSORED } from "../../label/regions/places.ts";
 import { rowOf } from "../figures/figure-row.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
+import { meanBytes } from "../input/class-bytes.ts";
 import type { AnalysisInput } from "../input/input.ts";
 import { regionGroups } from "../input/region-groups.ts";
 import { ageAtRead } from "../metrics/age-at-read.ts";
@@ -32,6 +33,8 @@ const FAMILIES = [
 /** One region with its figures. */
 export interface RegionFigures extends RegionIdentity {
   readonly size_bytes: number;
+  /** In the mean of the time of its figures: fewer than its size where it was there for a part of it. */
+  readonly mean_bytes: number;
   readonly lifetime_ns: number;
   /** True where its begin or its end was not seen: it lived longer. */
   readonly isCensored: boolean;
@@ -52,6 +55,7 @@ export function regionFigures(input: AnalysisInput, index: PlaceIndex): RegionFi
     return {
       ...regionIdentity(input, row),
       size_bytes: (regions.end[row] as number) - (regions.begin[row] as number),
+      mean_bytes: meanBytes(group.regions, group.span),
       lifetime_ns: (regions.death_ns[row] as number) - (regions.birth_ns[row] as number),
       isCensored: ((regions.censored[row] as number) & (CENSORED.birth | CENSORED.death)) !== 0,
       rows,

@@ -4,10 +4,11 @@ import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curv
 
 const METRIC = "read_bytes_per_s";
 
-function pointOf({ rows, size_bytes, lifetime_ns, isCensored, tensor, name }: RegionFigures): CurvePoint[] {
+function pointOf({ rows, mean_bytes, lifetime_ns, isCensored, tensor, name }: RegionFigures): CurvePoint[] {
   const row = printedRow(rows, METRIC);
-  if (row === null || (row.status !== "ok" && row.status !== "bound")) return [];
-  const perByte = (rate: number | null): number | null => (rate === null ? null : rate / size_bytes);
+  if (row === null || (row.status !== "ok" && row.status !== "bound") || !(mean_bytes > 0)) return [];
+  // A rate is over all of the time: a byte is read so often while it is there.
+  const perByte = (rate: number | null): number | null => (rate === null ? null : rate / mean_bytes);
   const reasons = [
     ...(row.why === null ? [] : [row.why]),
     ...(isCensored ? ["it was there before we looked, or at the end: it lived longer than x"] : []),

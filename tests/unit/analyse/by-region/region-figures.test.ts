@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { regionFigures } from "../../../../src/analyse/by-region/region-figures.ts";
+import { estimate } from "../../../../src/analyse/estimate.ts";
 import { placeIndex } from "../../../../src/label/regions/place-index.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 
@@ -59,4 +60,35 @@ test("a region of which some words are drawn more often than others counts each 
   const [found] = regionFigures(made, placeIndex(made.regions));
   const row = found?.rows.find(({ metric }) => metric === "read_bytes_per_s");
   expect((row?.value ?? 0) / 16_384 / 100).toBeCloseTo(1, 1);
+});
+
+test("a region that was there for a tenth of the time is read as often as it is while it is there", () => {
+  // A pass over each of its bytes in 10 ms for 1.4 s; then other memory is watched.
+  const ofRegion = (i: number) =>
+    watch([[(10 * i + ((7 * i) % 20) / 2) * MS, "load"]], {
+      ...{ watch_id: i + 1, addr: BigInt(4096 + 64 * i), region_type: "activation", stratum: "activation" },
+      ...{ stratum_bytes: 65_536, inclusion_probability: 8 / 65_536, begin_ns: 10 * i * MS, end_ns: 10 * (i + 1) * MS },
+      region_death_ns: 1400 * MS,
+    });
+  const elsewhere = (i: number) =>
+    watch([], {
+      ...{ watch_id: 141 + i, addr: BigInt(1e6 + 64 * i), region_type: "weight", stratum: "weight" },
+      ...{ stratum_bytes: 65_536, inclusion_probability: 8 / 65_536 },
+      ...{ begin_ns: (1400 + 100 * i) * MS, end_ns: (1500 + 100 * i) * MS },
+    });
+  const made = input({
+    window_ns: 14_000 * MS,
+    regions: [
+      region({ pid: 1, addr: 4096n, size_bytes: 65_536, region_type: "activation", death_ns: 1400 * MS }),
+      region({ pid: 1, addr: 1_000_000n, size_bytes: 65_536, region_type: "weight", death_ns: 14_000 * MS }),
+    ],
+    watches: [
+      ...Array.from({ length: 140 }, (_, i) => ofRegion(i)),
+      ...Array.from({ length: 126 }, (_, i) => elsewhere(i)),
+    ],
+  });
+  const [point] = estimate(made, placeIndex(made.regions)).curves.filter(
+    ({ curve, region_type }) => curve === "read_rate_by_lifetime" && region_type === "activation",
+  );
+  expect(point?.y).toBeWithin(90, 110);
 });
