@@ -1,4 +1,5 @@
 /** Bytes touched within a window of time. */
+import { lostCount } from "../../schema/loss.ts";
 import { goodCoverage } from "../../statistics/chao1.ts";
 import { weightedProportion } from "../../statistics/clopper-pearson.ts";
 import { CI_Z, type Interval, interval, scaled } from "../../statistics/interval.ts";
@@ -199,10 +200,13 @@ function everyFigures(group: Group): Figure[] {
     [PAGE_BYTES, pages.distinct],
     [LINE_BYTES, lines.distinct],
   ] as const;
+  // Of rows that were lost each may be the only one of its page or line.
+  const lost = lostCount(group.input.ledger, IMPORT);
   return grains.map(([grain, count]) => ({
     metric: "working_set_bytes",
     source: IMPORT,
-    estimate: interval(count * grain, count * grain, count * grain),
+    estimate: interval(lost > 0 ? null : count * grain, count * grain, (count + lost) * grain),
+    ...(lost > 0 ? { bound: true, why: `${lost} rows of the trace are missing` } : {}),
     n: count,
     coverage: 1,
     grain_bytes: grain,

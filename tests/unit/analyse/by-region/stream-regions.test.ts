@@ -86,6 +86,30 @@ test("a region with accesses of which nobody knows whether they read or wrote ha
   expect(row("working_set_bytes")).toMatchObject({ status: "ok", value: 4096 });
 });
 
+test("a region of a trace with rows that nobody can place has ends that hold them", () => {
+  const sums = regionSums();
+  const rows = 1000;
+  sums.add(
+    new Uint32Array(rows).fill(1),
+    new Uint32Array(2 * rows),
+    Uint32Array.from({ length: 2 * rows }, (_, i) => (i % 2 === 0 ? i : 0)),
+    Uint32Array.from({ length: rows }, (_, i) => (i < 200 ? OP.store : OP.load)),
+    new Uint8Array(rows).fill(1),
+    rows,
+  );
+  const counts = { seen: 1005, kept: 1000, filtered: 0, dropped: 5, dropped_by: { incomplete: 5 } };
+  const place = { stream: "access", source: "import", stage: "decode", way: null, pid: null } as const;
+  const ledger = [{ ...place, ...counts, unseen_estimate: null }];
+  const [region] = streamRegions(input({ ledger }), sums.sums());
+  const row = (metric: string) => region?.rows.find((one) => one.metric === metric);
+  expect(row("total_reads")).toMatchObject({ status: "bound", value: null, lo: 800, hi: 805 });
+  expect(row("total_writes")).toMatchObject({ status: "bound", value: null, lo: 200, hi: 205 });
+  expect(row("read_fraction")).toMatchObject({ status: "bound", lo: 800 / 1005, hi: 805 / 1005 });
+  expect(row("reads_per_write")).toMatchObject({ status: "bound", lo: 800 / 205, hi: 805 / 200 });
+  expect(row("working_set_bytes")).toMatchObject({ status: "bound", lo: 4096, hi: 6 * 4096 });
+  expect(row("same_page_fraction")).toMatchObject({ status: "insufficient", value: null });
+});
+
 test("regions and pages for which there is no room are left out, and that is said", () => {
   const sums = regionSums();
   const rows = 5000;
