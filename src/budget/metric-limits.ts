@@ -5,6 +5,7 @@ import type { CheckedFile } from "../config/checked-file.ts";
 import { nearestWord } from "../config/nearest-word.ts";
 import { type ConfigProblem, problemAt } from "../config/problem.ts";
 import { type DataClass, dataClasses, shownMetric } from "../report/classes.ts";
+import { isFigure } from "../report/figure.ts";
 import type { CheckedLimit } from "../schema/budget-check.ts";
 import type { ReportMetric, RunReport } from "../schema/run-json.ts";
 import { MAPPING_KINDS, REGION_TYPES } from "../schema/words.ts";
@@ -30,12 +31,14 @@ function figureOf(report: RunReport, limit: MetricLimit, classes: readonly DataC
     (limit.grain === undefined || grain_bytes === limit.grain);
   if (limit.class === undefined) {
     const whole = limit.step === undefined && limit.phase === undefined;
-    return report.metrics.find(
+    const rows = report.metrics.filter(
       (row) =>
         row.scope === "process" &&
         row.metric === limit.metric &&
         (whole ? row.phase === "all" && row.step === "all" : wanted(row)),
     );
+    // Of several sources the first that tells is the one that is printed.
+    return rows.find(isFigure) ?? rows[0];
   }
   const found = classes.find(({ name }) => name === limit.class);
   return found === undefined

@@ -34,6 +34,13 @@ function check(text: string, run = report()) {
   writeFileSync(path, text);
   return checkRun(run, readBudget(path), path);
 }
+test("of a figure of the process that two sources have, that of the one that tells is held", () => {
+  const silent = endsRow("rss_peak_bytes", "unknown", [null, null, null], { ...process_, source: "process" });
+  const other = endsRow("rss_peak_bytes", "unknown", [null, 280e6, null], { ...process_, source: "allocation" });
+  const { checks } = check("metrics: [{ metric: rss_peak_bytes, max: 200MB }]", reportOf([silent, other]));
+  expect(checks[0]).toMatchObject({ verdict: "beyond", source: "allocation" });
+});
+
 const refusal = (text: string): { code: string; message: string; hint: string } => {
   try {
     check(text);
