@@ -2,6 +2,7 @@
 import { CENSORED } from "../../label/regions/places.ts";
 import { lostCount } from "../../schema/loss.ts";
 import { CI_LEVEL, interval } from "../../statistics/interval.ts";
+import { leastMean, mostMean } from "../../statistics/poisson-mean.ts";
 import { studentQuantile } from "../../statistics/student.ts";
 import { FEWEST, rowOf } from "../figures/figure-row.ts";
 import { type Group, setWithin } from "../input/group.ts";
@@ -114,9 +115,11 @@ function stepPoints({ kvRows, input, span }: Group, kind: PassKind): CurvePoint[
 /**
  * Means over neighbouring blocks of time, with Student's interval of how those differ, each end a sample away at least: where none fell there may
  * have been nearly a period of accesses.
+ * Few samples differ by chance by more than they did: the interval holds what a Poisson count may be of.
  * @param lost samples of the source, of which all may have been of one bin
+ * @param isWhole true where they are all accesses
  */
-function sampledPoints(sum: AccessSums, kind: PassKind, lost: number): CurvePoint[] {
+function sampledPoints(sum: AccessSums, kind: PassKind, lost: number, isWhole: boolean): CurvePoint[] {
   const { block_ns = 0, blocks_from_ns = 0 } = sum;
   const { accesses, rows } = kindSums(sum, kind === "read" ? "loads" : "stores");
   const period = accesses.reduce((all, ofBlock) => all + ofBlock, 0) / Math.max(1, rows);
@@ -131,7 +134,11 @@ function sampledPoints(sum: AccessSums, kind: PassKind, lost: number): CurvePoin
     const one = (1e9 * period) / (block_ns * blocks.length);
     const student = rates.length > 1 ? studentQuantile((1 + CI_LEVEL) / 2, rates.length - 1) * spread : Number.NaN;
     const reach = Math.max(one, student);
-    const { value, lo, hi } = interval(mean, Math.max(0, mean - reach), mean + reach + lost * one);
+    const samples = one > 0 ? mean / one : 0;
+    const least = isWhole ? mean : leastMean(samples) * one;
+    const most = isWhole ? mean : mostMean(samples) * one;
+    const [from, end] = [Math.max(0, Math.min(mean - reach, least)), Math.max(mean + reach, most) + lost * one];
+    const { value, lo, hi } = interval(mean, from, end);
     const x = blocks_from_ns + first * block_ns;
     points.push({ x, x_end: x + blocks.length * block_ns, y: value, lo, hi, n: blocks.length });
   }
@@ -143,11 +150,12 @@ function sampledCurve(group: Group, kind: PassKind, frame: Pick<Curve, "curve" |
   const sum = group.sums.find(({ source, block_ns }) => source !== "clock" && block_ns !== undefined);
   if (sum === undefined) return null;
   const y_unit = "accesses/s";
+  const isWhole = isWholeTrace(group, sum);
   const [what, accesses] = kind === "read" ? (["loads", sum.loads] as const) : (["stores", sum.stores] as const);
-  const few =
-    accesses.length === 0 ? `no ${what}` : tooFewOf(kindSums(sum, what), sum.source, isWholeTrace(group, sum));
+  const few = accesses.length === 0 ? `no ${what}` : tooFewOf(kindSums(sum, what), sum.source, isWhole);
   const isMoved = isShadowed(sum, what, group.input);
-  const points = few === null && !isMoved ? sampledPoints(sum, kind, lostCount(group.input.ledger, sum.source)) : [];
+  const lost = lostCount(group.input.ledger, sum.source);
+  const points = few === null && !isMoved ? sampledPoints(sum, kind, lost, isWhole) : [];
   const judged = rowOf(
     group,
     {

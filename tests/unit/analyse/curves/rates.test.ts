@@ -42,3 +42,34 @@ test("a bin of memory that no engine names has a rate only where as many watches
   expect(points.length).toBeGreaterThan(3);
   for (const { n, y, ci_high } of points) if (n < 85n) expect([n, y, ci_high]).toEqual([n, null, null]);
 });
+
+test("a bin of time with few samples holds the rate of which so few may come by chance", () => {
+  const random = seededRandom(3);
+  const [blocks, period, perBlock] = [800, 1000, 0.25];
+  // Each access is one of many that may be sampled: so many of a hundred in a block.
+  const loads = Float64Array.from({ length: blocks }, () => {
+    let samples = 0;
+    for (let i = 0; i < 100; i++) if (random() < perBlock / 100) samples += 1;
+    return samples * period;
+  });
+  const rows = loads.reduce((sum, one) => sum + one, 0) / period;
+  const window_ns = blocks * 100 * MS;
+  const seen = input({
+    window_ns,
+    regions: [region({ region_type: "activation", death_ns: window_ns })],
+    accessSums: [
+      {
+        ...{ region_type: "activation", mapping_kind: null, step: "none", source: "ibs", period_known: true },
+        ...{ loads, stores: new Float64Array(blocks), block_ns: 100 * MS, blocks_from_ns: 0 },
+        ...{ rows, load_rows: rows, store_rows: 0, seen: [], written: [] },
+      },
+    ],
+  });
+  const points = estimate(seen, placeIndex(seen.regions)).curves.filter(
+    ({ curve, source }) => curve === "read_rate" && source === "ibs",
+  );
+  expect(points.length).toBe(100);
+  const truth = perBlock * period * 10;
+  const held = points.filter(({ ci_low, ci_high }) => (ci_low ?? 0) <= truth && truth <= (ci_high ?? 0));
+  expect(held.length).toBeGreaterThanOrEqual(92);
+});
