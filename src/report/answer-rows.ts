@@ -1,7 +1,7 @@
 /** The questions that the answer puts to each class of data, and what is known of each: for the terminal and for the page. */
 import type { ReportMetric, RunReport } from "../schema/run-json.ts";
 import { formatBytes, formatNs, isShown } from "../units.ts";
-import { ALLOCATION, type DataClass, shownMetric } from "./classes.ts";
+import { ALLOCATION, type DataClass, mostBytes, shownMetric } from "./classes.ts";
 import { isFigure } from "./figure.ts";
 import { shortFigure } from "./short-figure.ts";
 import type { Line } from "./terminal.ts";
@@ -89,9 +89,8 @@ export function sizeOf(
 ): { readonly bytes: number; readonly sign: string } | null {
   const row = residentRow(dataClass);
   if (row !== undefined && isFigure(row) && isShown(row.value)) return { bytes: row.value, sign: "" };
-  const { bytes } = dataClass;
-  const most = bytes.touched ?? bytes.allocated ?? bytes.mapped;
-  return most === undefined ? null : { bytes: Math.min(most, peak_bytes), sign: "≤ " };
+  const most = mostBytes(dataClass);
+  return most === null ? null : { bytes: Math.min(most, peak_bytes), sign: "≤ " };
 }
 
 /** The classes of data; without an engine the kinds of mapping of which most is known. */

@@ -92,6 +92,7 @@ export function ofClass(report: RunReport, name: string): RunReport {
 const STEPS = ["decode", "all", "prefill"];
 const PHASES = ["generation", "all"];
 const USABLE = ["ok", "bound"];
+const PAGE_BYTES = 4096;
 
 /** What is shown first: figures before reasons, decoding before the whole run before prefill; of counts the whole run. */
 function preference({ status, step, phase, source }: ReportMetric): number[] {
@@ -123,6 +124,19 @@ export function shownMetric(dataClass: DataClass, metric: string, grainBytes: nu
     (best, row) => (best === undefined || isBefore(row, best) ? row : best),
     undefined,
   );
+}
+
+/**
+ * The most bytes that a class can have had where nobody read what was in memory of it; null where that is not known. Pages on which accesses
+ * fell are no such bound where the others are missing: a trace that holds every access tells how many were touched.
+ */
+export function mostBytes({ bytes, metrics }: DataClass): number | null {
+  if (bytes.touched === undefined) return bytes.allocated ?? bytes.mapped ?? null;
+  const pages = metrics.filter(
+    ({ metric, source, grain_bytes }) =>
+      metric === "working_set_bytes" && source === "import" && grain_bytes === PAGE_BYTES,
+  );
+  return pages.find(({ status, hi }) => USABLE.includes(status) && hi !== null)?.hi ?? null;
 }
 
 /** Grains to show a metric at: those that classes have figures for, finest first; one null where grain makes no difference. */

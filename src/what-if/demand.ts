@@ -1,5 +1,5 @@
 /** What each class of data asked of the memory, from the saved figures of a run. */
-import { ALLOCATION, type DataClass, dataClasses, shownMetric } from "../report/classes.ts";
+import { ALLOCATION, type DataClass, dataClasses, mostBytes, shownMetric } from "../report/classes.ts";
 import { isFigure } from "../report/figure.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import { between, exactly, measured, type Quantity, unknown } from "./quantity.ts";
@@ -39,9 +39,9 @@ function inStep(dataClass: DataClass, step: Demands["step"]): DataClass {
 }
 
 function sizeOf(dataClass: DataClass, steps: DataClass): Quantity {
-  const { name, metrics, bytes } = dataClass;
+  const { name, metrics } = dataClass;
   const resident = metrics.find(({ metric, phase }) => metric === "resident_bytes" && phase === "all");
-  const most = resident?.hi ?? bytes.touched ?? bytes.allocated ?? bytes.mapped ?? null;
+  const most = resident?.hi ?? mostBytes(dataClass);
   const fine = { ...steps, metrics: steps.metrics.filter((row) => (row.grain_bytes ?? 0) <= LARGEST_GRAIN) };
   const used = measured(shownMetric(fine, "working_set_bytes", null), `${name}.working_set_bytes`, "no working set");
   if (most === null) return unknown("the run does not say how large the class is");

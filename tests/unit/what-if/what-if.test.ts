@@ -168,6 +168,23 @@ describe("both sides of a figure", () => {
     expect(ends(answers(rows)("kv_cache", "size_bytes"))).toEqual([50e6, 200e6]);
   });
 
+  test("have no upper end where samples fell on some of the pages, and one where a trace holds every access", () => {
+    const label = {
+      ...{ region_type: "kv_cache", mapping_kind: null, regions: 1, bytes: 10e6 },
+      ...{ bytes_are: "touched" as const, access_rows: 1000 },
+    };
+    const pages = (hi: number | null) =>
+      endsRow("working_set_bytes", "kv_cache", [null, 10e6, hi], {
+        grain_bytes: 4096,
+        source: "import",
+        ...{ step: "all" },
+      });
+    const fits = (hi: number | null) =>
+      whatIf(reportOf([pages(hi)], { labels: [label] }), [device("{ capacity: { value: 20MB } }")]).devices[0]
+        ?.classes[0]?.fits;
+    expect([fits(null), fits(10e6)]).toEqual(["open", "yes"]);
+  });
+
   test("hold what memray saw once, as it lies inside the mappings", () => {
     const heap = { region_type: "unknown", mapping_kind: "heap" };
     const rows = [
