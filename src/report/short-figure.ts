@@ -67,13 +67,16 @@ export function shortFigure(given: (ShownFigure & Pick<ReportMetric, "metric">) 
   if (metric.status === "bound" || metric.label !== null || !isShown(value)) return figureSpans(metric);
   if (!isShown(lo) || !isShown(hi) || lo === hi) return figureSpans({ ...metric, lo: null, hi: null });
   const scale = scaleOf(metric.unit, value === 0 ? hi : value);
-  const pct = value === 0 ? Number.POSITIVE_INFINITY : (100 * Math.max(value - lo, hi - value)) / value;
+  const text = formatIn(value, scale);
+  // From what is printed: rounding the value would move both ends with it.
+  const printed = Number(text) * scale.factor;
+  const pct = printed > 0 ? (100 * Math.max(printed - lo, hi - printed)) / printed : Number.POSITIVE_INFINITY;
   // Percent of a percentage would be misread.
   if (pct > MOST_PCT || metric.unit === "%") {
     return [{ text: endsText(metric.unit, lo, hi), ink: "bold" }];
   }
   return [
-    { text: `${formatIn(value, scale)}${scale.unit}`, ink: "bold" },
+    { text: `${text}${scale.unit}`, ink: "bold" },
     { text: ` ±${reachText(pct)}%`, ink: "dim" },
   ];
 }
