@@ -269,6 +269,19 @@ function countedIn({ counts }: AnalysisInput, faults: ClassFaults | undefined): 
   return (span) => faults?.spans[counts.spans.findIndex((one) => isSame(one, span))] ?? NO_FAULTS;
 }
 
+/** The same of a class by its words. */
+export function faultsOfClass(
+  input: AnalysisInput,
+  place: { readonly region_type: RegionType; readonly mapping_kind: string | null },
+  span: Span,
+): FaultCounts | null {
+  const key = keyOf(place);
+  return countedIn(
+    input,
+    input.counts?.faults?.classes.find((one) => keyOf(one) === key),
+  )(span);
+}
+
 const ORDER: readonly string[] = wordsOf("tensor", "region_type");
 
 /** Every class of the run in every span, in the order in which tables show them, and the target as a whole. */

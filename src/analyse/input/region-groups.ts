@@ -7,8 +7,17 @@ import { tellingWatches } from "../watched/named-words.ts";
 import { passGapNs } from "../watched/passes.ts";
 import { meanTrapNs } from "../watched/trap-delay.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
-import { youngShare } from "../watched/young-memory.ts";
-import { blockResamples, emptyGroup, type Group, isReadable, isUniform, tellDensity, watchSet } from "./group.ts";
+import { touchedPerSecond, youngShare } from "../watched/young-memory.ts";
+import {
+  blockResamples,
+  emptyGroup,
+  faultsOfClass,
+  type Group,
+  isReadable,
+  isUniform,
+  tellDensity,
+  watchSet,
+} from "./group.ts";
 import type { AnalysisInput, WatchSample } from "./input.ts";
 import type { RegionSet } from "./region-set.ts";
 import { spansOf } from "./span.ts";
@@ -86,13 +95,18 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
     const readable = drawn.filter(isReadable);
     const region: RegionSet = { all: regions, rows: Uint32Array.of(row) };
     const young = youngShare(region, span, input.draw_lag_ns ?? 0);
-    const seen = { unwatched, young, lost, touched_per_s: 0 };
+    const region_type = facts?.region_type ?? "unknown";
+    const kind = { region_type, mapping_kind: region_type === "unknown" ? (facts?.mapping_kind ?? null) : null };
+    // On which of its regions the pages of a class were touched first is not counted: all of them may have been of this one.
+    const faults = faultsOfClass(input, kind, span);
+    const touched_per_s = touchedPerSecond({ ...kind, span, faults }, (all) => all.first_touches);
+    const seen = { unwatched, young, lost, touched_per_s };
     const place = { span, gap, trap, ...seen, seed, lawAt, strays: [], regions: region };
     const set = watchSet(readable, { ...place, rarityAt: rarity.readable }, STREAM + 2 * row);
     const group: Group = {
       ...emptyGroup(input, span, gap, blocks),
-      region_type: facts?.region_type ?? "unknown",
-      mapping_kind: facts?.region_type === "unknown" ? facts.mapping_kind : null,
+      ...kind,
+      faults,
       regions: region,
       uniform: set,
       stores:

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { regionFigures } from "../../../../src/analyse/by-region/region-figures.ts";
 import { estimate } from "../../../../src/analyse/estimate.ts";
+import { spansOf } from "../../../../src/analyse/input/span.ts";
 import { placeIndex } from "../../../../src/label/regions/place-index.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 
@@ -91,4 +92,41 @@ test("a region that was there for a tenth of the time is read as often as it is 
     ({ curve, region_type }) => curve === "read_rate_by_lifetime" && region_type === "activation",
   );
   expect(point?.y).toBeWithin(90, 110);
+});
+
+test("a region of a heap has room for pages that were written as they were touched first, as its class has", () => {
+  const window_ns = 2000 * MS;
+  const place = { region_type: "unknown", mapping_kind: "heap" } as const;
+  const counted = {
+    ...{
+      faults: 1000,
+      first_touches: 1000,
+      file_first_touches: 0,
+      major_faults: 0,
+      kernel_faults: 0,
+      write_faults: 1000,
+    },
+  };
+  const spans = spansOf([], window_ns);
+  const made = input({
+    window_ns,
+    counts: {
+      ...{ spans, process: null, memray: null, points: [] },
+      faults: { rows: 1000, all: [counted], classes: [{ ...place, spans: [counted] }], files: [] },
+    },
+    regions: [region({ pid: 1, addr: 4096n, size_bytes: 65_536, ...place, death_ns: window_ns })],
+    watches: Array.from({ length: 200 }, (_, i) =>
+      watch([[(10 * i + ((7 * i) % 20) / 2) * MS, "store"]], {
+        ...{ watch_id: i + 1, addr: BigInt(4096 + 64 * i), ...place, stratum: "heap", stratum_bytes: 65_536 },
+        ...{ inclusion_probability: 8 / 65_536, begin_ns: 10 * i * MS, end_ns: 10 * (i + 1) * MS },
+      }),
+    ),
+  });
+  const index = placeIndex(made.regions);
+  const written = (rows: readonly { metric: string; hi: number | null }[] | undefined) =>
+    rows?.find(({ metric }) => metric === "write_bytes_per_s")?.hi ?? 0;
+  const ofClass = written(estimate(made, index).metrics.filter((row) => row.mapping_kind === "heap"));
+  const [found] = regionFigures(made, index);
+  expect(ofClass).toBeGreaterThan(0);
+  expect(written(found?.rows) / ofClass).toBeWithin(0.95, 1.05);
 });
