@@ -4,7 +4,7 @@ import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { Interval } from "../../statistics/interval.ts";
 import type { SharesByEnds } from "../../statistics/inverse-censoring.ts";
-import { reaching, shareIntervals } from "../../statistics/quantile-inversion.ts";
+import { reaching, type Shares, shareIntervals } from "../../statistics/quantile-inversion.ts";
 import { type RecurrentSample, sharesOf } from "../../statistics/recurrent-survival.ts";
 import type { CurvePoint } from "./curve.ts";
 
@@ -87,10 +87,29 @@ export function flipped({ value, lo, hi }: Interval): Pick<CurvePoint, "y" | "lo
   return { y: rest(value), lo: rest(hi), hi: rest(lo) };
 }
 
+/** The upper end of the share up to each of some ascending values; 0 before the first value of the curve, null where nobody can tell it. */
+function mostUpTo(
+  curve: Shares,
+  values: readonly number[],
+  [resamples, carrying, undrawn]: readonly [Resamples, number, number],
+): (number | null)[] {
+  const places = values.map((value) => firstIndex(curve.values.length, (i) => (curve.values[i] ?? 0) <= value) - 1);
+  const reached = Uint32Array.from(new Set(places.filter((place) => place >= 0)));
+  const ends = new Map(
+    shareIntervals(curve, reached, resamples, carrying, undrawn).map(({ hi }, k) => [reached[k] ?? -1, hi]),
+  );
+  return places.map((place) => (place < 0 ? 0 : (ends.get(place) ?? null)));
+}
+
+/** The larger of two upper ends; null where one of them is not known. */
+const farther = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? null : Math.max(one, other);
+
 /**
  * Points of a distribution of which the rest lies between two ends: the mean of both curves, in the band from the one to the other.
  * @param carrying how many units that count alike would carry as much
  * @param undrawn what was not drawn, over all that was, at most, as the quantiles have it
+ * @param shortest of the same values as short as they may be: as many may lie up to each; none where they are as they were seen
  */
 export function pointsByEnds(
   { early, late, mean, lateAt }: SharesByEnds,
@@ -99,15 +118,19 @@ export function pointsByEnds(
   carrying: number,
   falling: boolean,
   undrawn: number,
+  shortest: Shares | null = null,
 ): CurvePoint[] {
   const places = drawnPlaces(mean.values, mean.shares);
   const above = shareIntervals(early, places, resamples, carrying, undrawn);
   const reached = Uint32Array.from(new Set(Array.from(places, (place) => lateAt[place] ?? -1).filter((i) => i >= 0)));
   const later = shareIntervals(late, reached, resamples, carrying, undrawn);
   const below = new Map(later.map((one, k) => [reached[k] ?? -1, one.lo]));
+  const values = Array.from(places, (place) => mean.values[place] ?? 0);
+  const short = shortest === null ? null : mostUpTo(shortest, values, [resamples, carrying, undrawn]);
   const points = Array.from(places, (place, k): SharePoint => {
     const lo = below.get(lateAt[place] ?? -1);
-    const share = { value: mean.shares[place] ?? null, lo: lo === undefined ? 0 : lo, hi: above[k]?.hi ?? null };
+    const hi = farther(above[k]?.hi ?? null, short === null ? 0 : (short[k] ?? null));
+    const share = { value: mean.shares[place] ?? null, lo: lo === undefined ? 0 : lo, hi };
     return { value: mean.values[place] ?? 0, share };
   });
   return curvePoints(points, observations, falling);
@@ -121,16 +144,23 @@ export function observationsOf({ time, event }: Pick<RecurrentSample, "time" | "
 /**
  * Points of a sample of times, by its product-limit curve, with the band to which the intervals of its quantiles belong.
  * @param undrawn what was not drawn, over all that was, at most, as the quantiles have it
+ * @param shortest the same times as short as they may be: as many may lie up to each; none where they are as they were seen
  */
 export function samplePoints(
   sample: RecurrentSample,
   resamples: Resamples,
   falling: boolean,
   undrawn: number,
+  shortest: RecurrentSample | null = null,
 ): CurvePoint[] {
   const shares = sharesOf(sample);
   const places = drawnPlaces(shares.values, shares.shares);
-  const band = shareIntervals(shares, places, resamples, carryingUnits(sample.unit_weight), undrawn);
-  const points = band.map((share, k) => ({ value: shares.values[places[k] ?? 0] ?? 0, share }));
+  const carrying = carryingUnits(sample.unit_weight);
+  const values = Array.from(places, (place) => shares.values[place] ?? 0);
+  const short = shortest === null ? null : mostUpTo(sharesOf(shortest), values, [resamples, carrying, undrawn]);
+  const points = shareIntervals(shares, places, resamples, carrying, undrawn).map(({ value, lo, hi }, k) => ({
+    value: values[k] ?? 0,
+    share: { value, lo, hi: farther(hi, short === null ? 0 : (short[k] ?? null)) },
+  }));
   return curvePoints(points, observationsOf(sample), falling, shares.until);
 }

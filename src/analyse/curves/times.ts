@@ -5,6 +5,7 @@ import { AGES } from "../metrics/age-at-read.ts";
 import { intervalsSeen } from "../metrics/inter-access-interval.ts";
 import { RETENTION } from "../metrics/retention.ts";
 import { unseenWrites } from "../watched/first-writes.ts";
+import { withoutTraps } from "../watched/trap-delay.ts";
 import { bestEpochs, readAges } from "../watched/write-times.ts";
 import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
 import { kvNeedPoints } from "./kv-points.ts";
@@ -24,6 +25,8 @@ function retentionPoints(group: Group): CurvePoint[] {
       ({ value }) => value,
     ).sort(),
   };
+  const without = cases.map((one) => ({ ...one, value: withoutTraps(one.value, one.traps, set.trap_ns) }));
+  const { early: shortest } = sharesByEnds(without);
   return pointsByEnds(
     sharesByEnds(cases),
     observations,
@@ -31,12 +34,13 @@ function retentionPoints(group: Group): CurvePoint[] {
     carryingUnitsOf(cases),
     true,
     undrawn + unseenWrites(group),
+    shortest,
   );
 }
 
 function agePoints(set: WatchSet): CurvePoint[] {
-  const { sample, undrawn } = readAges(set);
-  return samplePoints(sample, set.resamples(), true, undrawn);
+  const { sample, undrawn, shortest } = readAges(set);
+  return samplePoints(sample, set.resamples(), true, undrawn, shortest());
 }
 
 const NOTHING: readonly CurvePoint[] = [];
@@ -68,8 +72,8 @@ export const intervalCurve: CurveOf = (group, rows) =>
 
 function intervalPoints(group: Group, source: string): readonly CurvePoint[] {
   if (source === "watch") {
-    const { sample, undrawn } = intervalsSeen(group);
-    return samplePoints(sample, group.uniform.resamples(), false, undrawn);
+    const { sample, undrawn, shortest } = intervalsSeen(group);
+    return samplePoints(sample, group.uniform.resamples(), false, undrawn, shortest());
   }
   return group.stream === null ? NOTHING : streamPoints(group.stream.intervals, false);
 }

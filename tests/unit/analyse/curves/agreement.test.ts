@@ -80,7 +80,7 @@ describe("curves of a class that was watched", () => {
       const i = points.findIndex((point) => point.x === x);
       return [points[Math.max(0, i - 2)]?.x ?? 0, points[Math.min(points.length - 1, i + 2)]?.x ?? 0];
     };
-    // The lower end of a figure has room for the traps of its times, which the band of what was seen has not.
+    // Both have room for the traps of the times, a figure to the ns and a point at the values that were seen.
     expect(lo).toBeWithin(near(from)[0] - MOST_TRAPS_NS, near(from)[1] + 1e-3);
     expect(hi).toBeWithin(near(end)[0], near(end)[1] + 1e-3);
   });

@@ -67,3 +67,19 @@ test("a curve goes on level for as long as enough were looked at", () => {
   expect(last?.x).toBe(50);
   expect(last?.y).toBeCloseTo(0.5, 9);
 });
+
+test("a band holds the times without what traps may have added to them, as the lower ends of quantiles do", () => {
+  const random = seededRandom(8);
+  const times = Array.from({ length: UNITS }, () => 1 - Math.log(1 - random()));
+  const sampleOf = (all: readonly number[]) =>
+    pooledSample(
+      all.map((time) => ({ complete: [time], censored: [] })),
+      ONE_EACH,
+    );
+  const shorter = sampleOf(times.map((time) => time - 0.5));
+  const [least] = boundedQuantiles(shorter, [0.5], RESAMPLES);
+  const [median] = boundedQuantiles(sampleOf(times), [0.5], RESAMPLES);
+  const [from, end] = crossings(samplePoints(sampleOf(times), RESAMPLES, false, 0, shorter));
+  expect((from ?? 0) / (least?.lo ?? 0)).toBeWithin(0.85, 1.1);
+  expect((end ?? 0) / (median?.hi ?? 0)).toBeWithin(0.85, 1.15);
+});
