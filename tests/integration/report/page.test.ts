@@ -333,7 +333,7 @@ describe.skipIf(noBrowser !== null)("report.html in a browser", () => {
     // Of single regions those with a figure.
     const single = page.locator("#tensors table.figures tbody tr");
     expect(await single.locator("th").allTextContents()).toEqual([HOSTILE]);
-    expect(await single.locator("button").allTextContents()).toEqual(["1.86 GiB/s ±5%"]);
+    expect(await single.locator("button").allTextContents()).toEqual(["1.86 GiB/s ±6%"]);
   });
 
   test.each(["light", "dark"] as const)(
