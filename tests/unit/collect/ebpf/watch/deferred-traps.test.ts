@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import { computeMetrics } from "../../../../../src/analyse/metrics/registry.ts";
-import type { DrawRegion } from "../../../../../src/collect/ebpf/watch/draw.ts";
 import { watchOver } from "../../../../../src/collect/ebpf/watch/watch.ts";
 import type { Batch } from "../../../../../src/columnar/batch.ts";
 import { OP } from "../../../../../src/schema/operation.ts";
-import { addrOf, PID, simulatedMachine } from "../../../../../src/simulate/machine.ts";
+import { simulatedMachine } from "../../../../../src/simulate/machine.ts";
 import { regionsOf, samplesOf } from "../../../../../src/simulate/samples.ts";
 import { USUAL_POLICY, type World } from "../../../../../src/simulate/world.ts";
 import { seededRandom } from "../../../../../src/statistics/prng.ts";
 import { input } from "../../../analyse/sample-input.ts";
+import { regionOf, watchingOf } from "./one-region.ts";
 
 const MS = 1e6;
 const RUN_NS = 20_000 * MS;
@@ -43,20 +43,8 @@ function figures(trapsOfRead: number) {
       return { ...others, traps: trapsOfRead * traps };
     },
   };
-  const region: DrawRegion = {
-    ...{ pid: PID, addr: addrOf(0, 0), size_bytes: 8 * WORDS, stratum: "unknown/anon", tensor: null },
-    region_type: "unknown",
-  };
-  const regions = [region];
-  using source = watchOver(machine, {
-    regions: () => regions,
-    tokenPeriodNs: () => null,
-    rowsAhead: () => [],
-    budgetPct: USUAL_POLICY.budget_pct,
-    registers: 4,
-    seed: 1,
-    affinityCpus: [],
-  });
+  const regions = [regionOf(WORDS)];
+  using source = watchOver(machine, watchingOf(regions));
   const random = seededRandom(1);
   const batches: Batch[] = [];
   for (let now = 0; now < RUN_NS; now += 20 * MS * (0.5 + random())) {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import type { DrawRegion } from "../../../../../src/collect/ebpf/watch/draw.ts";
 import { watchOver } from "../../../../../src/collect/ebpf/watch/watch.ts";
 import { balances } from "../../../../../src/schema/ledger.ts";
 import { OP } from "../../../../../src/schema/operation.ts";
-import { addrOf, PID, simulatedMachine } from "../../../../../src/simulate/machine.ts";
+import { simulatedMachine } from "../../../../../src/simulate/machine.ts";
 import { samplesOf } from "../../../../../src/simulate/samples.ts";
 import { USUAL_POLICY, type World } from "../../../../../src/simulate/world.ts";
+import { regionOf, watchingOf } from "./one-region.ts";
 
 const MS = 1e6;
 const RUN_NS = 4000 * MS;
@@ -32,22 +32,10 @@ function recorded(movesNs: number) {
   const simulated = simulatedMachine(world(), USUAL_POLICY);
   const cpus = [0];
   const machine = { ...simulated, cpus, widen: (more: readonly number[]) => void cpus.push(...more) };
-  const region: DrawRegion = {
-    ...{ pid: PID, addr: addrOf(0, 0), size_bytes: 8 * WORDS, stratum: "unknown/anon" },
-    region_type: "unknown",
-    tensor: null,
-  };
-  const regions = [region];
   let now = 0;
   const looks: { readonly time_ns: number; readonly isBeside: boolean }[] = [];
   const source = watchOver(machine, {
-    regions: () => regions,
-    tokenPeriodNs: () => null,
-    rowsAhead: () => [],
-    budgetPct: USUAL_POLICY.budget_pct,
-    registers: 4,
-    seed: 1,
-    affinityCpus: [],
+    ...watchingOf([regionOf(WORDS)]),
     cpusBeside(held) {
       const isBeside = now >= movesNs && !held.includes(1);
       looks.push({ time_ns: now, isBeside });
