@@ -45,8 +45,8 @@ export function rarityOver(
   lawAt: LawAt = () => 0,
   passedOver: Pieces = [],
 ): (begin_ns: number) => number {
-  const byPiece = rarityByPiece(watches);
   const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
+  const byPiece = rarityByPiece(begins);
   const laws = Uint32Array.from(begins, lawAt);
   if (laws.every((law) => law === laws[0])) return byPiece;
   const between = Array.from(begins.subarray(1), (begin, i) => lengthOf(outside(begins[i] ?? 0, begin, passedOver)));
@@ -92,10 +92,10 @@ export function watchesPerPiece(pauses: readonly number[]): number {
   return varianceOf(sums) > most * byChance ? FEW_PER_PIECE : LEAST_PER_PIECE;
 }
 
-function rarityByPiece(watches: readonly WatchSample[]): (begin_ns: number) => number {
-  const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
+/** @param begins ascending */
+function rarityByPiece(begins: Float64Array): (begin_ns: number) => number {
   const pauses = Array.from(begins.subarray(1), (begin, i) => begin - (begins[i] ?? begin));
-  return watchesPerPiece(pauses) === FEW_PER_PIECE ? rarityByPauses(begins, pauses) : rarityByTime(watches);
+  return watchesPerPiece(pauses) === FEW_PER_PIECE ? rarityByPauses(begins, pauses) : rarityByTime(begins);
 }
 
 /** Each few watches by the time that they took to begin. */
@@ -108,23 +108,19 @@ function rarityByPauses(begins: Float64Array, pauses: readonly number[]): (begin
   };
 }
 
-function rarityByTime(watches: readonly WatchSample[]): (begin_ns: number) => number {
-  let first = Number.POSITIVE_INFINITY;
-  let last = Number.NEGATIVE_INFINITY;
-  for (const { begin_ns } of watches) {
-    first = Math.min(first, begin_ns);
-    last = Math.max(last, begin_ns);
-  }
-  const pieces = Math.min(MOST_PIECES, Math.floor(watches.length / LEAST_PER_PIECE));
+/** Pieces of equal length by how many watches began in each. */
+function rarityByTime(begins: Float64Array): (begin_ns: number) => number {
+  const pieces = Math.min(MOST_PIECES, Math.floor(begins.length / LEAST_PER_PIECE));
+  const [first = 0, last = 0] = [begins[0], begins.at(-1)];
   if (pieces < 2 || !(last > first)) return () => 1;
   const counts = new Float64Array(pieces);
   const pieceOf = (begin_ns: number): number =>
     Math.min(pieces - 1, Math.max(0, Math.floor((pieces * (begin_ns - first)) / (last - first))));
-  for (const { begin_ns } of watches) {
-    const piece = pieceOf(begin_ns);
+  for (const begin of begins) {
+    const piece = pieceOf(begin);
     counts[piece] = (counts[piece] ?? 0) + 1;
   }
-  const mean = watches.length / pieces;
+  const mean = begins.length / pieces;
   return (begin_ns) => {
     const rarity = mean / Math.max(1, counts[pieceOf(begin_ns)] ?? 0);
     return Math.min(MOST_RARE, Math.max(1 / MOST_RARE, rarity));
