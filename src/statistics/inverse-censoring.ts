@@ -58,10 +58,8 @@ export function sharesOf(
   const lawCount = laws.reduce((most, law) => Math.max(most, law + 1), 1);
   const drawn = new Float64Array(cases.length);
   const mass = new Float64Array(cases.length);
-  /** What is left of the laws that ended before others, over all. */
-  let left = 0;
-  /** Fills `mass` with what each case stands for, and returns the weight of all. */
-  const stand = (times: Uint16Array | null): number => {
+  /** Fills `mass` with what each case stands for; returns the weight of all, and what is left of the laws that ended before others, over it. */
+  const stand = (times: Uint16Array | null): { weight: number; left: number } => {
     const atRisk = new Float64Array(lawCount);
     for (let i = 0; i < drawn.length; i++) {
       const w = (weights[i] ?? 0) * (times === null ? 1 : (times[units[i] ?? 0] ?? 0));
@@ -73,7 +71,7 @@ export function sharesOf(
     mass.fill(0);
     const uncut = new Float64Array(lawCount).fill(1);
     const going = new Set(uncut.keys());
-    left = 0;
+    let left = 0;
     let k = 0;
     for (; k < byTime.length; k++) {
       const i = byTime[k] ?? 0;
@@ -101,10 +99,9 @@ export function sharesOf(
         mass[i] = (drawn[i] ?? 0) / (uncut[laws[i] ?? 0] ?? 1);
       }
     }
-    return all;
+    return { weight: all, left };
   };
-  const all = stand(null);
-  const untold = left;
+  const { weight: all, left } = stand(null);
   const values: number[] = [];
   for (const i of byValue) {
     const { value = Number.NaN } = cases[i] ?? {};
@@ -133,7 +130,7 @@ export function sharesOf(
   });
   const tellers = new Float64Array(values.length).fill(effectiveSize([...massOf.values()]));
   const resampled = (times: Uint16Array, places: Uint32Array, out: Float64Array): void => {
-    const weight = stand(times);
+    const { weight } = stand(times);
     if (weight > 0) sumUp(weight, places, out);
     else out.fill(Number.NaN);
   };
@@ -142,7 +139,7 @@ export function sharesOf(
     shares,
     tellers,
     single_values: effectiveSize(mass),
-    left: untold,
+    left,
     resampled,
   };
 }
