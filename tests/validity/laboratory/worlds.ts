@@ -10,6 +10,7 @@ import { FEW_BUSY_WORLDS } from "./few-busy-worlds.ts";
 import { LIVES_IN_STEPS } from "./lives-in-steps.ts";
 import { LIVING_WORLDS } from "./living-worlds.ts";
 import { LOSSY_WORLDS } from "./lossy-worlds.ts";
+import { PACED_WORLDS } from "./paced/paced-worlds.ts";
 import { PRACTISED_WORLDS } from "./practised/practised-worlds.ts";
 import { RARE_WORLDS } from "./rare-worlds.ts";
 import { ROW_CACHES } from "./row-caches.ts";
@@ -297,6 +298,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...DRAWN_WORLDS,
   ...FEW_BUSY_WORLDS,
   ...ROW_CACHES,
+  ...PACED_WORLDS,
 ];
 
 /** Worlds in which words, or the times of one word, are unlike each other, so that a byte that is used often counts for more in what is averaged over passes. */
