@@ -24,6 +24,7 @@ export const AGES: EpochTimes = {
   streamOpen: "written before the trace begins, or never",
   stream: 1004,
   needsEveryWrite: false,
+  over: "read",
   fewestCarrying: FEWEST_CARRYING,
 };
 
@@ -56,7 +57,7 @@ export const ageAtRead: MetricFamily = {
   ],
   not_by_sampling: "the last write before a sampled read is not seen",
   suppressed:
-    "No write seen: not identifiable; nor by steps where a cache moves for every step, which reads what it has just written. n < 30 addresses (without the tensors of an engine some 91, as of the rates), or 6 sequences. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
+    "No write seen: not identifiable; nor by steps where a cache moves for every step, which reads what it has just written. n < 30 addresses (without the tensors of an engine some 91, as of the rates), or 6 sequences. More than half of the weight censored, or the quantile not reached, or more than 5 % of the passes so near the one before that traps may have parted them: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
   needs_every_access: true,
   spans: "whole",
   figures: (group) => epochFigures(group, AGES),

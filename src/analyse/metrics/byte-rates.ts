@@ -13,6 +13,7 @@ import { echoReason, isLoud } from "../watched/counting/arming-echo.ts";
 import { CUT, MOST_CUT } from "../watched/counting/count-window.ts";
 import { tooFewOfUnnamed } from "../watched/few-watches.ts";
 import { bornWrittenPerSecond, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
+import { isParted, partedReason } from "../watched/parted-passes.ts";
 import { BUSIER, MOST_BUSIER } from "../watched/rate/busier-bytes.ts";
 import {
   fewHold,
@@ -76,6 +77,8 @@ function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
     const ends = passes.echo > 0 ? { lo, hi: null } : { lo: 0, hi };
     return { rate: { value: null, ...ends }, bound: true, why: echoReason(passes.echo) };
   }
+  if (isParted(passes.parted))
+    return { rate: { ...passes.rate, value: null }, bound: true, why: partedReason(passes.parted) };
   if (passes.n_counted > 0 && passes.rate.value !== 0) return { rate: passes.rate, bound: false };
   if (passes.n_seen > 0) {
     const why = seenOutside(passes.n_seen, passes.n);
@@ -270,7 +273,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:
-      "n < 30 addresses; without the tensors of an engine fewer than some 91 (4 % of the bytes may be busier ones of which none was drawn), unless a few busy ones were drawn: a lower bound; none with such a pass: an upper bound; few long watches that hold most of the time, more than 2 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; for each token, steps of very uneven length of which few watches hold a whole one: nothing; more than 1 % of the passes neither known as read nor as write, or more than 5 % of the writes first ones of memory that came in the span: bounds; loss above 1 %.",
+      "n < 30 addresses; without the tensors of an engine fewer than some 91 (4 % of the bytes may be busier ones of which none was drawn), unless a few busy ones were drawn: a lower bound; none with such a pass: an upper bound; few long watches that hold most of the time, more than 2 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; for each token, steps of very uneven length of which few watches hold a whole one: nothing; more than 1 % of the passes neither known as read nor as write, or more than 5 % of the writes first ones of memory that came in the span, or more than 20 % of the passes so near the one before that traps may have parted them: bounds; loss above 1 %.",
     spans: perToken ? "steps" : "every",
     figures,
   };

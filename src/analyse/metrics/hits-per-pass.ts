@@ -13,6 +13,7 @@ import { overTime } from "../watched/counting/generation-counting.ts";
 import { countPasses } from "../watched/counting/pass-counting.ts";
 import type { Exposure } from "../watched/exposure.ts";
 import { tooFewOfUnnamed } from "../watched/few-watches.ts";
+import { isParted, partedPasses, partedReason } from "../watched/parted-passes.ts";
 import { MOST_UNDRAWN, UNDRAWN, undrawnPasses } from "../watched/rate/undrawn-passes.ts";
 import { missedPasses } from "../watched/unwatched.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
@@ -124,10 +125,18 @@ function withUndrawnStrata({ value, lo, hi }: Interval, undrawn: number, most: n
   };
 }
 
+/** With room for passes that are one. @param parted their share of the passes */
+const withFewer = ({ value, lo, hi }: Interval, parted: number): Interval => ({
+  value,
+  lo,
+  hi: hi === null ? null : hi / (1 - parted),
+});
+
 const longer = ({ whole, cut }: MostHits): string =>
   `the trap limit cut a pass of ${cut} accesses or more, and none that was seen whole has more than ${whole}`;
 
-function boundedReason(cut: number, most: MostHits | null): string {
+function boundedReason(cut: number, most: MostHits | null, parted: number): string {
+  if (isParted(parted)) return partedReason(parted);
   if (cut > MOST_CUT) return `the trap limit cut ${Math.round(100 * cut)} % of the passes short`;
   return most === null ? UNDRAWN : longer(most);
 }
@@ -145,11 +154,12 @@ function figures(group: Group): Figure[] {
   const roomy = withUnseen(resampled, effectiveSize(counted), 1, unlike);
   const echoed = withEcho(roomy, by_time > 0 ? by_time * armingEcho(uniform).share : 0);
   const drawn = { ...echoed, lo: echoed.lo === null ? null : Math.max(1, echoed.lo) };
-  const mean = withUndrawnStrata(withCut(drawn, cut, mostOfOne), undrawn, mostOfOne);
+  const parted = partedPasses(uniform).all;
+  const mean = withFewer(withUndrawnStrata(withCut(drawn, cut, mostOfOne), undrawn, mostOfOne), parted);
   // However few such passes there are: they may have any number of accesses, and most of all.
   const isLonger = most.cut > most.whole;
   const isUndrawn = undrawn > MOST_UNDRAWN;
-  const bounded = cut > MOST_CUT || isLonger || isUndrawn;
+  const bounded = cut > MOST_CUT || isLonger || isUndrawn || isParted(parted);
   // Where passes that nobody saw decide, one access or more is no more than there can be.
   const least = isUndrawn && (mean.lo ?? 0) < LEAST_TOLD ? null : mean.lo;
   const n = counted.length;
@@ -164,7 +174,7 @@ function figures(group: Group): Figure[] {
       grain_bytes: 8,
       method: `accesses over passes in whole steps, or in a common window, each by the bytes that it stands for; BCa over addresses; passes merged below ${formatNs(gap_ns)}`,
       bound: bounded,
-      ...(few !== null ? { why: few } : bounded ? { why: boundedReason(cut, isLonger ? most : null) } : {}),
+      ...(few !== null ? { why: few } : bounded ? { why: boundedReason(cut, isLonger ? most : null, parted) } : {}),
     },
   ];
 }
@@ -188,7 +198,7 @@ export const hitsPerPass: MetricFamily = {
   sources: [["watch", "every access to the watched bytes is seen"]],
   not_by_sampling: "a sample does not know the pass that it belongs to",
   suppressed:
-    "n < 30 addresses, or without the tensors of an engine fewer than some 91, as of the rates; a lower bound where the trap limit cut more than 1 % of the passes short, or one that is longer than any that was seen whole.",
+    "n < 30 addresses, or without the tensors of an engine fewer than some 91, as of the rates; a lower bound where the trap limit cut more than 1 % of the passes short, or one that is longer than any that was seen whole, or where traps may have parted more than 20 % of the passes from the one before.",
   spans: "every",
   figures,
 };

@@ -17,6 +17,7 @@ import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/c
 import { earliestShare, windowsByAge } from "../watched/counting/moments-after-birth.ts";
 import { tooFewOfUnnamed } from "../watched/few-watches.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
+import { movesTimes, partedPasses, partedReason, timesOfParted } from "../watched/parted-passes.ts";
 import { BUSIER } from "../watched/rate/busier-bytes.ts";
 import { quantilesWithBusier } from "../watched/rate/busier-quantiles.ts";
 import { fewCarry, isCarriedByFew, passRate, seenOutside } from "../watched/rate/pass-rate.ts";
@@ -157,11 +158,12 @@ function watchFigures(group: Group): Figure[] {
   const isFew = isEnough && isCarriedByFew(carrying);
   const few = isFew ? fewCarry(carrying) : isEnough ? tooFewOfUnnamed(uniform) : null;
   const why = (isEnough ? missedPasses(uniform) : null) ?? (cut > MOST_CUT ? CUT : few);
+  const parted = partedPasses(uniform).all;
   const quantiles = quantilesTold(group, seen);
   return QUANTILES.map(([metric, , fewest], k) => ({
     metric,
     source: "watch",
-    estimate: why === null ? timesWithEcho(quantiles[k]?.estimate ?? NOTHING, echo) : NOTHING,
+    estimate: why === null ? timesOfParted(timesWithEcho(quantiles[k]?.estimate ?? NOTHING, echo), parted) : NOTHING,
     ...(quantiles[k]?.why === undefined || !isEnough ? {} : { why: quantiles[k].why }),
     n: sample.n,
     n_censored: sample.n_censored,
@@ -171,7 +173,13 @@ function watchFigures(group: Group): Figure[] {
     grain_bytes: 8,
     fewest_for_hi: fewest,
     method: `KM of the passes in a common window, each by the bytes that it stands for; interval by the share up to each time, addresses resampled; passes merged below ${formatNs(group.gap_ns)}`,
-    ...(why !== null ? { why } : isLoud(echo) ? { why: echoReason(echo) } : {}),
+    ...(why !== null
+      ? { why }
+      : isLoud(echo)
+        ? { why: echoReason(echo) }
+        : movesTimes(parted)
+          ? { why: partedReason(parted) }
+          : {}),
     ...(sample.n === 0 && uniform.exposures.length > 0 ? { why: noneReason(uniform) } : {}),
   }));
 }
@@ -207,7 +215,7 @@ export const interAccessInterval: MetricFamily = {
   ],
   not_by_sampling: "intervals between samples measure the sampling period, not the program",
   suppressed:
-    "n < 30 addresses, or without the tensors of an engine fewer than some 91, as of the rates; nothing looked at in more than 2 % of the time; the quantile not reached (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
+    "n < 30 addresses, or without the tensors of an engine fewer than some 91, as of the rates; nothing looked at in more than 2 % of the time; the quantile not reached, or more than 5 % of the passes so near the one before that traps may have parted them (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
   needs_every_access: true,
   spans: "every",
   figures: (group) => [...watchFigures(group), ...everyFigures(group)],

@@ -16,6 +16,7 @@ import { unknownAccesses, unknownReason, withUnknown } from "../stream/unknown-k
 import { CUT, MOST_CUT } from "../watched/counting/count-window.ts";
 import { tooFewWatches } from "../watched/few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
+import { isParted, partedReason } from "../watched/parted-passes.ts";
 import { fewCarry, isCarriedByFew, MOST_UNKNOWN, passRate } from "../watched/rate/pass-rate.ts";
 import { MOST_UNDRAWN, UNDRAWN } from "../watched/rate/undrawn-passes.ts";
 import { missedPasses } from "../watched/unwatched.ts";
@@ -40,10 +41,12 @@ function watchFigure(group: Group): Figure {
   // The few passes that the windows may have missed are in the interval, whichever kind they were, and first writes, that nobody saw.
   const first = firstWriteShare(group);
   const isFirst = first > MOST_FIRST_WRITES;
+  const mostParted = Math.max(read.parted, write.parted);
+  const isBound = isFirst || isUndrawn || isParted(mostParted);
   const ratio = interval(
-    isFirst || isUndrawn ? null : value,
-    lo === null ? null : (lo * (1 - write.unseen) * (1 - first)) / (1 + write.undrawn),
-    hi === null ? null : (hi / (1 - read.unseen)) * (1 + read.undrawn),
+    isBound ? null : value,
+    lo === null ? null : (lo * (1 - write.unseen) * (1 - first) * (1 - read.parted)) / (1 + write.undrawn),
+    hi === null ? null : ((hi / (1 - read.unseen)) * (1 + read.undrawn)) / (1 - write.parted),
   );
   const why = none
     ? noWriteReason(group)
@@ -51,7 +54,8 @@ function watchFigure(group: Group): Figure {
       ? `${Math.round(100 * unknown)} % of the passes may have read or written`
       : write.cut > MOST_CUT
         ? CUT
-        : (few ?? (isFirst ? firstWritesReason(first) : isUndrawn ? UNDRAWN : null));
+        : (few ??
+          (isFirst ? firstWritesReason(first) : isUndrawn ? UNDRAWN : isBound ? partedReason(mostParted) : null));
   return {
     metric: METRIC,
     source: "watch",
@@ -60,7 +64,7 @@ function watchFigure(group: Group): Figure {
     coverage: 1,
     grain_bytes: 8,
     method: `ratio of Hansen-Hurwitz sums of read and write passes, BCa over addresses (${write.n_counted} with a write)`,
-    ...((isFirst || isUndrawn) && !isOpen && few === null ? { bound: true } : {}),
+    ...(isBound && !isOpen && few === null ? { bound: true } : {}),
     ...(none ? { not_identifiable: set.exposures.length > 0 } : {}),
     ...(why === null ? {} : { why }),
   };
@@ -167,7 +171,7 @@ export const readsPerWrite: MetricFamily = {
   ],
   not_by_sampling: null,
   suppressed:
-    "No write: not identifiable. Memory that comes into being in the span is written before it can be drawn: above 5 % of such first writes bounds. n < 30 addresses, fewer than some 91, as of the rates, or 6 sequences. Samples (pebs, ibs, clock) count instructions, not passes over bytes: loads_per_store tells what they know.",
+    "No write: not identifiable. Memory that comes into being in the span is written before it can be drawn: above 5 % of such first writes bounds. More than 20 % of the passes so near the one before that traps may have parted them: bounds. n < 30 addresses, fewer than some 91, as of the rates, or 6 sequences. Samples (pebs, ibs, clock) count instructions, not passes over bytes: loads_per_store tells what they know.",
   needs_every_access: true,
   spans: "every",
   figures: (group) => [

@@ -22,6 +22,7 @@ export const RETENTION: EpochTimes = {
   streamOpen: "not overwritten by the end of the trace",
   stream: 1003,
   needsEveryWrite: true,
+  over: "write",
   // The windows are those that no busy word cut: where few addresses tell of them, those in which none was drawn.
   fewestCarrying: 16,
 };
@@ -65,7 +66,7 @@ export const retention: MetricFamily = {
   ],
   not_by_sampling: "a sampled last read is earlier than the last read, and the write is not seen",
   suppressed:
-    "No write seen: not identifiable. n < 30 addresses (without the tensors of an engine some 91, as of the rates), or 6 sequences. Steps that do not tell the sequences of a batch: not identifiable. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
+    "No write seen: not identifiable. n < 30 addresses (without the tensors of an engine some 91, as of the rates), or 6 sequences. Steps that do not tell the sequences of a batch: not identifiable. More than half of the weight censored, or the quantile not reached, or more than 5 % of the passes so near the one before that traps may have parted them: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
   needs_every_access: true,
   spans: "whole",
   figures: (group) => epochFigures(group, RETENTION),

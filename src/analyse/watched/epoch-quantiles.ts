@@ -11,8 +11,9 @@ import { streamQuantiles, sumOf } from "../stream/stream-figures.ts";
 import { unknownReasonOf } from "../stream/unknown-kinds.ts";
 import { tooFewOfUnnamed } from "./few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "./first-writes.ts";
+import { movesTimes, partedPasses, partedReason, timesOfParted } from "./parted-passes.ts";
 import { BUSIER } from "./rate/busier-bytes.ts";
-import { fewCarry, isCarriedByFew } from "./rate/pass-rate.ts";
+import { fewCarry, isCarriedByFew, type PassKind } from "./rate/pass-rate.ts";
 import { UNDRAWN } from "./rate/undrawn-passes.ts";
 import { allowingForTraps } from "./trap-delay.ts";
 import { missedPasses } from "./unwatched.ts";
@@ -33,6 +34,8 @@ export interface EpochTimes extends KvNeedTimes {
   readonly streamOpen: string;
   /** True where a hit of unknown kind, which may be a write, would end a time too late. */
   readonly needsEveryWrite: boolean;
+  /** The passes over which the times are told. */
+  readonly over: PassKind;
   /** Where fewer addresses than this carry the times there is no figure. */
   readonly fewestCarrying: number;
 }
@@ -64,14 +67,17 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const isEnough = seen.n >= FEWEST;
   const carried = isCarriedByFew(seen.carrying, epochs.fewestCarrying) ? fewCarry(seen.carrying) : tooFewOfUnnamed(set);
   const tooFew = isEnough ? (missedPasses(set) ?? carried) : null;
+  const parted = partedPasses(set)[epochs.over];
   return epochs.quantiles.map(([metric, , fewest], k) => {
     const found = hidden || tooFew !== null || seen.untold !== null ? undefined : seen.estimates[k];
-    const trapped = found === undefined ? null : allowingForTraps(found, seen.shortest[k] ?? NOTHING);
+    const trapped = found === undefined ? undefined : allowingForTraps(found, seen.shortest[k] ?? NOTHING);
     // With neither end nothing says how far off a value may be.
-    const estimate = isWithoutEnds(found) ? NOTHING : trapped?.estimate;
+    const roomy = trapped && timesOfParted(trapped.estimate, parted);
+    const estimate = isWithoutEnds(found) ? NOTHING : roomy;
     const without = first > MOST_FIRST_WRITES ? firstWritesReason(first) : UNDRAWN;
     const missing = seen.busier > 0 ? BUSIER : seen.undrawn > 0 ? without : null;
-    const untold = (isWithoutEnds(found) ? missing : null) ?? trapped?.why ?? null;
+    const near = movesTimes(parted) && !isWithoutEnds(estimate) ? partedReason(parted) : null;
+    const untold = (isWithoutEnds(found) ? missing : null) ?? trapped?.why ?? near;
     const few = tooFew ?? seen.untold ?? untold;
     const why = hidden ? `${Math.round(100 * unknown)} % of the hits may be writes` : few;
     return {

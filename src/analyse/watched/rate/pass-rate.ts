@@ -11,6 +11,7 @@ import { armingEcho, withEcho } from "../counting/arming-echo.ts";
 import { countedWeights, countWindows, givenLength, MOST_CUT, trapLimits } from "../counting/count-window.ts";
 import { countPasses, type PassAxis } from "../counting/pass-counting.ts";
 import type { Exposure } from "../exposure.ts";
+import { partedPasses, withParted } from "../parted-passes.ts";
 import { underlookedShare } from "../young-memory.ts";
 import { busierBytes, mostInSteps, UNIT } from "./busier-bytes.ts";
 import { leastRate } from "./least-rate.ts";
@@ -85,6 +86,8 @@ export interface PassRate {
   readonly uneven: number;
   /** How much more or less is seen later in the windows than right after an arming, over all of it: `armingEcho`; the interval allows for it. */
   readonly echo: number;
+  /** Share of the passes that traps may have parted from the one before; the interval allows for it. */
+  readonly parted: number;
 }
 
 /** Three metrics ask for the same rates. */
@@ -289,7 +292,8 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   rate = { ...rate, hi: rate.hi === null ? null : rate.hi + undrawn * replicated.value };
   // The few passes that the windows may have missed are in the interval. A stretch unwatched, time after births that few windows hold, and
   // steps that no window holds, may have had none or twice as many, and of what is too young to be drawn none is in the sum.
-  rate = withEcho(rate, echo);
+  const parted = partedPasses(set)[kind];
+  rate = withParted(withEcho(rate, echo), parted);
   const { lo, hi } = rate;
   const perSecond = axis === "tokens" ? (span.tokens ?? 0) / (span.window_ns / 1e9) : 1;
   // In steps windows go on until the last of these, which is no later than the watch.
@@ -341,5 +345,6 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     cut,
     uneven,
     echo,
+    parted,
   };
 }

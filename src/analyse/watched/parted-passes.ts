@@ -1,0 +1,76 @@
+/** Passes that may be one: the program stands still in each trap, so that accesses which follow each other are farther apart where they are watched. */
+import type { Interval } from "../../statistics/interval.ts";
+import type { WatchSet } from "../input/group.ts";
+import type { Exposure } from "./exposure.ts";
+
+/** A trap parts what follows it by as much of its mean at most: it finds other caches than where it was measured. */
+const MOST_OF_TRAP = 1.5;
+/** Where more of the passes may be none of their own, a count of passes is no more than bounds. */
+const MOST_PARTED = 0.2;
+/** Quantiles over passes move by less than half of that share. */
+const MOST_OF_TIMES = 0.05;
+
+/** Shares of the passes that are part of the one before where traps parted what they may have: of those that read, that write, of all. */
+export interface Parted {
+  readonly read: number;
+  readonly write: number;
+  readonly all: number;
+}
+
+const shares = new WeakMap<WatchSet, Parted>();
+
+/** What traps may have parted in a set of watches. */
+export function partedPasses(set: WatchSet): Parted {
+  const found = shares.get(set) ?? computeParted(set);
+  shares.set(set, found);
+  return found;
+}
+
+/** Passes by what they do, and those of them that go on what the pass before began. */
+const kindsOf = ({ passes }: Exposure, p: number): readonly boolean[] => [
+  (passes.reads[p] ?? 0) > 0,
+  (passes.writes[p] ?? 0) > 0,
+  true,
+];
+
+function computeParted({ exposures, weights, gap_ns, trap_ns }: WatchSet): Parted {
+  const widest = gap_ns + MOST_OF_TRAP * trap_ns;
+  const every = [0, 0, 0];
+  const parted = [0, 0, 0];
+  exposures.forEach((exposure, i) => {
+    const bytes = weights.bytes[i] ?? 0;
+    const { passes } = exposure;
+    let begun = [false, false, false];
+    for (let p = 0; p < passes.count; p++) {
+      const isNear = p > 0 && (passes.start_ns[p] ?? 0) - (passes.end_ns[p - 1] ?? 0) < widest;
+      if (!isNear) begun = [false, false, false];
+      kindsOf(exposure, p).forEach((isOne, kind) => {
+        if (!isOne) return;
+        every[kind] = (every[kind] ?? 0) + bytes;
+        if (begun[kind]) parted[kind] = (parted[kind] ?? 0) + bytes;
+        begun[kind] = true;
+      });
+    }
+  });
+  const [read = 0, write = 0, all = 0] = parted.map((some, kind) => (some > 0 ? some / (every[kind] ?? some) : 0));
+  return { read, write, all };
+}
+
+/** True where so many passes may be none that their number is no value. */
+export const isParted = (share: number): boolean => share > MOST_PARTED;
+
+/** True where so many may be none that times over passes have no upper end. */
+export const movesTimes = (share: number): boolean => share > MOST_OF_TIMES;
+
+/** A quantile of times over passes: where the shortest of them may be no times between passes it is no less than it seems. */
+export const timesOfParted = (estimate: Interval, share: number): Interval =>
+  movesTimes(share) ? { ...estimate, value: null, hi: null } : estimate;
+
+export const partedReason = (share: number): string =>
+  `${Math.round(100 * share)} % of the passes begin so soon after another that the traps may have parted them`;
+
+/** A number of passes with room below for those that are none. */
+export const withParted = (estimate: Interval, share: number): Interval => ({
+  ...estimate,
+  lo: estimate.lo === null ? null : estimate.lo * (1 - share),
+});
