@@ -61,6 +61,11 @@ function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
   const isEmptied = passes.n_counted === 0 && passes.n_seen >= FEW_SEEN;
   if (passes.cut > MOST_CUT || isEmptied)
     return { rate: { value: null, lo: passes.least, hi: null }, bound: true, why: CUT };
+  if (isLoud(passes.echo)) {
+    const lo = passes.n_counted < FEW_SEEN ? passes.least : Math.max(passes.rate.lo ?? 0, passes.least);
+    const ends = passes.echo > 0 ? { lo, hi: null } : { lo: 0, hi: passes.rate.hi };
+    return { rate: { value: null, ...ends }, bound: true, why: echoReason(passes.echo) };
+  }
   if (passes.n_counted >= FEW_SEEN && isHeldByFew(passes)) {
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: fewHold(passes.n_windows) };
   }
@@ -71,11 +76,6 @@ function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
   if (passes.n_counted > 0 && passes.n_counted < FEW_SEEN) {
     const why = `${passes.n_counted} of ${passes.n} watched addresses show one in the time in which passes are counted`;
     return { rate: { ...passes.rate, value: null, lo: passes.least }, bound: true, why };
-  }
-  if (isLoud(passes.echo)) {
-    const { lo, hi } = passes.rate;
-    const ends = passes.echo > 0 ? { lo, hi: null } : { lo: 0, hi };
-    return { rate: { value: null, ...ends }, bound: true, why: echoReason(passes.echo) };
   }
   if (isParted(passes.parted))
     return { rate: { ...passes.rate, value: null }, bound: true, why: partedReason(passes.parted) };

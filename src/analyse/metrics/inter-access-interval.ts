@@ -206,7 +206,7 @@ export const interAccessInterval: MetricFamily = {
     "Where addresses are very unlike and the quantile has no upper end, its lower end holds that passes over busier bytes, of which none was drawn, are shorter, as many as the rates allow for.",
     "Intervals shorter than the pass gap cannot appear.",
     "The program stands still in traps: the lower end allows for those in each, as long as they are in the mean and twice the root of their number more; where these may be more than half of it, there is no value.",
-    "The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
+    "The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, or first passes are fewer in a time right after armings than in as long a time behind it, in part from three and a half, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
     "Of traces that hold every access each access counts alike. No other follows the last one to an address before the end: the lower end takes that one does there, the upper one that none ever does.",
   ],
   sources: [

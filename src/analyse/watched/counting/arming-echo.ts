@@ -1,15 +1,21 @@
 /** Whether a program does more or less right after a watch is armed than later: then it is seen as the watching makes it. */
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
+import { firstIndex } from "../../../statistics/first-index.ts";
 import type { Interval } from "../../../statistics/interval.ts";
 import type { WatchSet } from "../../input/group.ts";
 import type { Exposure } from "../exposure.ts";
-import { countWindows, passesBetween, windowOf } from "./count-window.ts";
+import { countWindows, passesBetween, passesIn, windowOf } from "./count-window.ts";
 
 /** Up to so many standard errors it may be chance, and from so many on it is none; between them as much as lies between counts of it. */
 const CHANCE_ERRORS = 2;
 const SURE_ERRORS = 4;
 /** Into so many parts the windows are cut, of which the first is held against the others. */
 const PARTS = [2, 4, 8, 16, 32, 64, 128];
+/** First passes are counted in times that are so often halves of a window, or so often twice it; as many may deviate by chance, so that it takes more standard errors. */
+const HALVES = 7;
+const DOUBLINGS = 10;
+const CHANCE_OF_FIRST = 3.5;
+const SURE_OF_FIRST = 5;
 /** Watches that are armed as near to each other as this share of their windows see the same steps, and count as one. */
 const NEAR = 1 / 16;
 /** Fewer watches that count alike say nothing of it. */
@@ -37,52 +43,68 @@ export interface Echo {
 const NONE: Echo = { share: 0, still_ns: 0 };
 const echoes = new WeakMap<WatchSet, Echo>();
 
+const louder = (one: Echo, other: Echo): Echo => ({
+  share: Math.abs(other.share) > Math.abs(one.share) ? other.share : one.share,
+  still_ns: Math.abs(other.still_ns) > Math.abs(one.still_ns) ? other.still_ns : one.still_ns,
+});
+
 /**
- * What the windows show of their own arming; nothing where that may be chance, or nobody can tell. A watch begins at a random moment, so that each part of a window has as many of a program that does not know of it: one
- * that stands still while its CPU arms the watch has fewer in the first part, and one that waited for the arming more. What each watch lacks in its first part is
- * summed, and the sum held against the error that it has where any part is as good as the first: one in which nobody saw a pass shows no spread of its own.
+ * What the watches show of their own arming: `echoInWindows`, or `echoOfFirst` where that is more.
  */
 export function armingEcho(set: WatchSet): Echo {
-  const found = echoes.get(set) ?? computeEcho(set);
+  const found = echoes.get(set) ?? louder(echoInWindows(set), echoOfFirst(set));
   echoes.set(set, found);
   return found;
 }
 
-/** A watch whose window is not cut, and is neither the first of its memory nor the last. */
-interface Whole {
-  readonly exposure: Exposure;
-  readonly bytes: number;
+/** A time from an arming on. */
+interface Looked {
   readonly begin_ns: number;
   readonly length_ns: number;
 }
 
+/** In order of time, those together that were armed at about the same moment. */
+function together<T extends Looked>(looked: readonly T[]): T[][] {
+  const groups: T[][] = [];
+  for (const one of looked.toSorted((a, b) => a.begin_ns - b.begin_ns)) {
+    const first = groups.at(-1)?.[0];
+    if (first !== undefined && one.begin_ns - first.begin_ns <= NEAR * one.length_ns) groups.at(-1)?.push(one);
+    else groups.push([one]);
+  }
+  return groups;
+}
+
+/** A watch whose window is not cut, and is neither the first of its memory nor the last. */
+interface Whole extends Looked {
+  readonly exposure: Exposure;
+  readonly bytes: number;
+}
+
 /**
  * Watches in order of time, those together that were armed at about the same moment. What is done to memory when it comes, or before it goes, is in the first parts of windows
- * alone, or in the last: those within a window of its birth or its free do not count.
+ * alone, or in the last: those within a window of its birth or its free do not count. Nor do windows in which busy words make their last trap: they have fewer passes later anyway.
  */
 function armedTogether(set: WatchSet): Whole[][] {
-  const { length_ns } = countWindows(set);
+  const { length_ns, isCut } = countWindows(set);
   const wholes = set.exposures.flatMap((exposure, i): Whole[] => {
     const length = length_ns[i] ?? 0;
     const [begin_ns] = windowOf(set, i, length);
     const { region_birth_ns: birth, region_death_ns: death } = exposure.watch;
     // A sum of times of many digits is rounded: the difference of the ends of a whole window may be less than its length.
-    const isWhole = length > 0 && begin_ns >= exposure.begin_ns && begin_ns + length <= exposure.window_end_ns;
+    const isWhole =
+      length > 0 && isCut[i] === 0 && begin_ns >= exposure.begin_ns && begin_ns + length <= exposure.window_end_ns;
     const isAmid = (birth <= 0 || birth + length <= begin_ns) && (death === null || begin_ns + 2 * length <= death);
     return isWhole && isAmid ? [{ exposure, bytes: set.weights.bytes[i] ?? 0, begin_ns, length_ns: length }] : [];
   });
-  const groups: Whole[][] = [];
-  for (const whole of wholes.sort((a, b) => a.begin_ns - b.begin_ns)) {
-    const first = groups.at(-1)?.[0];
-    if (first !== undefined && whole.begin_ns - first.begin_ns <= NEAR * whole.length_ns) groups.at(-1)?.push(whole);
-    else groups.push([whole]);
-  }
-  return groups;
+  return together(wholes);
 }
 
-function computeEcho(set: WatchSet): Echo {
-  // Windows in which busy words make their last trap have fewer passes later anyway.
-  if (countWindows(set).cut > 0) return NONE;
+/**
+ * What the windows show of their own arming; nothing where that may be chance, or nobody can tell. A watch begins at a random moment, so that each part of a window has as many of a program that does not know of it: one
+ * that stands still while its CPU arms the watch has fewer in the first part, and one that waited for the arming more. What each watch lacks in its first part is
+ * summed, and the sum held against the error that it has where any part is as good as the first: one in which nobody saw a pass shows no spread of its own.
+ */
+function echoInWindows(set: WatchSet): Echo {
   const groups = armedTogether(set);
   let share = 0;
   let length = 0;
@@ -114,6 +136,65 @@ function computeEcho(set: WatchSet): Echo {
     length = long / all;
   }
   return { share, still_ns: share * length };
+}
+
+/** Passes in a window, in the mean over bytes. */
+function passesPerWindow(set: WatchSet): number {
+  const { length_ns } = countWindows(set);
+  let [passes, bytes] = [0, 0];
+  for (const i of set.exposures.keys()) {
+    const length = length_ns[i] ?? 0;
+    if (length === 0) continue;
+    bytes += set.weights.bytes[i] ?? 0;
+    passes += (set.weights.bytes[i] ?? 0) * passesIn(set, i, length).length;
+  }
+  return passes / bytes;
+}
+
+/**
+ * What the first passes after the armings show. From a random moment on the next pass comes as often in a time as in as long a time behind it, or oftener, whatever a program does: of each stretch without a
+ * pass the last part is the nearest to the next one. Where it comes more seldom the program stood still. What traps end is no matter, as none comes before the first
+ * pass; so this tells of windows that lie within the time for which a program stands still, all parts of which lack as much.
+ */
+function echoOfFirst(set: WatchSet): Echo {
+  const { length_ns } = countWindows(set);
+  // Watches that end too soon to be counted show a first pass too.
+  const longest = new Map<number, number>();
+  for (const [i, s] of set.weights.stratum.entries()) longest.set(s, Math.max(longest.get(s) ?? 0, length_ns[i] ?? 0));
+  const perWindow = passesPerWindow(set);
+  let echo = NONE;
+  for (let times = 2 ** -HALVES; times <= 2 ** DOUBLINGS; times *= 2) {
+    const looked = set.exposures.flatMap((exposure, i) => {
+      const length = times * (longest.get(set.weights.stratum[i] ?? 0) ?? 0);
+      const begin_ns = exposure.armed_ns + set.gap_ns;
+      const isSoLong = length > 0 && 2 * length <= exposure.watch.dwell_limit_ns - set.gap_ns;
+      if (!isSoLong || begin_ns < exposure.begin_ns) return [];
+      const { inside_ns } = exposure;
+      const first = inside_ns[firstIndex(inside_ns.length, (p) => (inside_ns[p] ?? 0) < begin_ns)];
+      const after = ((first ?? Number.POSITIVE_INFINITY) - begin_ns) / length;
+      return [{ begin_ns, length_ns: length, after, bytes: set.weights.bytes[i] ?? 0 }];
+    });
+    let [early, late, variance] = [0, 0, 0];
+    const lacking = together(looked).map((group) => {
+      const those = (from: number): number =>
+        group.reduce((sum, { after, bytes }) => sum + (after >= from && after < from + 1 ? bytes : 0), 0);
+      const [soon, then] = [those(0), those(1)];
+      early += soon;
+      late += then;
+      variance += (then - soon) ** 2;
+      return Math.abs(then - soon);
+    });
+    const errors = (late - early) / Math.sqrt(variance);
+    const heard = Math.min(1, (errors - CHANCE_OF_FIRST) / (SURE_OF_FIRST - CHANCE_OF_FIRST));
+    if (!(heard > 0) || carryingUnits(lacking) < FEWEST_CARRYING) continue;
+    const bytes = looked.reduce((sum, one) => sum + one.bytes, 0);
+    const mean_ns = looked.reduce((sum, one) => sum + one.bytes * one.length_ns, 0) / bytes;
+    // Of a window that is no longer all passes are as many too few.
+    const inWindow = times < 1 ? perWindow * bytes : early;
+    const lacks = Math.min(1, (late - early) / inWindow);
+    echo = louder(echo, { share: heard * lacks, still_ns: heard * (1 - early / late) * mean_ns });
+  }
+  return echo;
 }
 
 /**

@@ -32,6 +32,8 @@ export interface CountWindows {
   readonly unseen: number;
   /** Bytes of the strata in which even the shortest window would lose passes, over all bytes. */
   readonly cut: number;
+  /** 1 of an exposure in such a stratum. */
+  readonly isCut: Uint8Array;
 }
 
 /** What passes are counted over, and how. */
@@ -183,6 +185,7 @@ function bestChoice(set: WatchSet, cell: readonly number[]): Choice {
 function computeWindows(set: WatchSet, leastLimit: number): CountWindows {
   const length_ns = new Float64Array(set.exposures.length);
   const time_ns = new Float64Array(set.exposures.length);
+  const isCut = new Uint8Array(set.exposures.length);
   const deep = [...set.exposures.keys()].filter((i) => (set.exposures[i]?.watch.trap_limit ?? 0) >= leastLimit);
   // A watch that traps at writes alone sees longer than its neighbours.
   const cells = Map.groupBy(deep, (i) => {
@@ -201,10 +204,14 @@ function computeWindows(set: WatchSet, leastLimit: number): CountWindows {
       length_ns[i] = length;
       time_ns[i] = coveredNs(set.span, ...windowOf(set, i, length));
     }
-    if (whole === null) for (const i of cell) cutBytes += set.weights.bytes[i] ?? 0;
+    if (whole !== null) continue;
+    for (const i of cell) {
+      cutBytes += set.weights.bytes[i] ?? 0;
+      isCut[i] = 1;
+    }
   }
   const cut = set.weights.total_bytes > 0 ? cutBytes / set.weights.total_bytes : 0;
-  return { length_ns, time_ns, unseen: missed > 0 ? missed / (missed + counted) : 0, cut };
+  return { length_ns, time_ns, unseen: missed > 0 ? missed / (missed + counted) : 0, cut, isCut };
 }
 
 /**

@@ -7,7 +7,7 @@ import { intervalOf, type Replicated, replicateRatio } from "../../../statistics
 import { stringerBound } from "../../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../../input/group.ts";
 import { stepBy } from "../../input/span.ts";
-import { armingEcho, withEcho } from "../counting/arming-echo.ts";
+import { armingEcho, isLoud, withEcho } from "../counting/arming-echo.ts";
 import { countedWeights, countWindows, givenLength, MOST_CUT, trapLimits } from "../counting/count-window.ts";
 import { countPasses, type PassAxis } from "../counting/pass-counting.ts";
 import type { Exposure } from "../exposure.ts";
@@ -66,7 +66,7 @@ export interface PassRate {
   /** Addresses with such a pass anywhere in the exposure, and in the window in which passes are counted. */
   readonly n_seen: number;
   readonly n_counted: number;
-  /** The least that the rate can be, by the watches that saw such a pass soon; told where few were counted, or watches are cut. */
+  /** The least that the rate can be, by the watches that saw such a pass soon; told where few were counted, watches are cut, or an echo is loud. */
   readonly least: number;
   /** How many addresses that count alike would carry as much: few where some carry most of the sum. */
   readonly n_effective: number;
@@ -282,7 +282,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   // Where addresses are unlike resampling knows no more of larger ones than was drawn: both add up.
   const spread = carrying < FEW_OF_COUNTED * counted ? (rate.hi ?? 0) - replicated.value : 0;
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + spread + largest) };
-  const isOpen = counted < FEW_HITS || cut > MOST_CUT;
+  const isOpen = counted < FEW_HITS || cut > MOST_CUT || isLoud(echo);
   const least = isOpen ? leastRate(set, (i, p) => isOf(exposures[i] as Exposure, p, kind, generous)) : 0;
   const busier =
     counted < FEW_HITS ? { room: 0, undrawn: 0 } : busierBytes(set, axis, { held, counted: windows.counted, scale });

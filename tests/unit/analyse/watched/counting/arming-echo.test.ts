@@ -123,6 +123,53 @@ test("with a loud echo rates and times between passes are bounds, which say why"
   expect(named("next_use_p50_ns")?.lo ?? 0).toBeLessThan(2.5 * MS);
 });
 
+/** Watches of words that are read eight times together every 4 ms, so that one burst ends a watch, of a program that stands still for up to so long after an arming. */
+function burstsAfter(still_ns: number, over: Partial<WatchSample> = {}): WatchSample[] {
+  const random = seededRandom(6);
+  return Array.from({ length: 300 }, (_, i) => {
+    const begin_ns = spread(i);
+    const [moment, still] = [4 * MS * random(), still_ns * random()];
+    const reads = Array.from({ length: 16 }, (_, k) => (k < 8 ? 0 : 4 * MS) + 0.06 * MS * (k % 8) - moment);
+    const ahead = reads.filter((after) => after > 0).slice(0, 8);
+    const hits = ahead.map((after) => [begin_ns + still + after, "load"] as const);
+    const end_ns = hits.at(-1)?.[0] ?? begin_ns;
+    return watch(hits, {
+      watch_id: i + 1,
+      begin_ns,
+      end_ns,
+      ended_by: "trap_limit",
+      dwell_limit_ns: WINDOW_NS,
+      ...over,
+    });
+  });
+}
+
+test("windows that end before a program goes on are heard by what comes first behind them", () => {
+  expect(echoOf(burstsAfter(0))).toBe(0);
+  expect(echoOf(burstsAfter(3 * MS))).toBeGreaterThan(0.5);
+});
+
+test("a sum that few of such windows tell has no upper end", () => {
+  const rows = computeMetrics(seen(burstsAfter(3 * MS)));
+  const row = rows.find(({ metric, source }) => metric === "read_bytes_per_s" && source === "watch");
+  expect(row).toMatchObject({ status: "bound", value: null, hi: null });
+  // It is 16 MB each second, and as much less as the program stands still.
+  expect(row?.lo ?? 0).toBeWithin(4e5, 10e6);
+});
+
+test("an echo is heard beside a few bytes that are used so often that no window holds them", () => {
+  const still = watchesOf(spread, (after) => (after < 8 * MS ? null : after));
+  const busy = burstsAfter(0, { stratum: "busy", stratum_bytes: 8, inclusion_probability: 1 })
+    .slice(0, 50)
+    .map((one, i) => {
+      const hit_ns = Float64Array.from({ length: 8 }, (_, k) => one.begin_ns + (0.06 + 0.02 * k) * MS);
+      return { ...one, watch_id: 1000 + i, hit_ns, end_ns: hit_ns[7] ?? 0 };
+    });
+  const rows = computeMetrics(seen([...still, ...busy]));
+  const row = rows.find(({ metric, source }) => metric === "read_bytes_per_s" && source === "watch");
+  expect(row).toMatchObject({ status: "bound", value: null, hi: null });
+});
+
 test("an interval has room for an echo on the side on which the truth may lie", () => {
   const estimate: Interval = { value: 100, lo: 90, hi: 110 };
   expect(withEcho(estimate, 0)).toEqual(estimate);
