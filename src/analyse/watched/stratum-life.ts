@@ -1,8 +1,18 @@
 /** How much of a span the memory of a stratum is there: its bytes are told by draws, and none can fall on it before it comes or once it is gone. */
 import { isSampledStratum } from "../../regions/sampled-stratum.ts";
+import { meanBytes } from "../input/class-bytes.ts";
 import type { WatchSample } from "../input/input.ts";
 import type { RegionSet } from "../input/region-set.ts";
 import { coveredNs, isInside, type Span } from "../input/span.ts";
+
+/**
+ * Of what no engine names only what is in memory is drawn (`draw-regions.ts`): it may be mapped and have no page. A turn tries 256 words, so that where this share of them is
+ * in memory it finds nothing in one case of twenty.
+ */
+const BY_PAGES = /^(runtime|unknown)\//;
+const MOST_MISSED = 3 / 256;
+/** Turns tell the share of the time in which there was something to draw up to so much, and two draws. */
+const TURNS_OFF = 0.05;
 
 type Life = readonly [birth_ns: number, death_ns: number];
 
@@ -69,7 +79,8 @@ export function sharesOfTurns(
 
 /**
  * When a stratum has memory in the span: by the regions on which its watches fell, and those of the class on which none fell, which may be
- * of any stratum; how much of these is of it the turns tell. Always where no region is known.
+ * of any stratum; how much of these is of it the turns tell. These tell too how long what is mapped had no page: draws that found nothing left no row, and others had
+ * their turns. Always where no region is known.
  * @param draws of the strata of a class, whatever was found where they fell
  * @param turnsOf share of the turns in which a stratum could have been drawn; null where that is not known
  */
@@ -96,6 +107,7 @@ export function stratumLives(
     if (watched.get(one[0])?.has(one[1]) !== true) others.push(one);
   }
   const ofAny = together(others);
+  const mapped = meanBytes({ all, rows }, span);
   const shareOf = (pieces: readonly Life[]): number =>
     livedNs(span, pieces, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY) / span.window_ns;
   const compute = (stratum: string): StratumLife => {
@@ -108,6 +120,13 @@ export function stratumLives(
     if (isSampledStratum(stratum) && turns !== null && turns < hi) {
       const share = (turns + hi) / 2;
       return { share, error: (hi - turns) / 2 / share, pieces: most };
+    }
+    const isThere = turns === null || turns > hi - TURNS_OFF - 2 / mine.length;
+    if (BY_PAGES.test(stratum) && turns !== null && !isThere) {
+      const stands = mine.reduce((sum, { stratum_bytes }) => sum + stratum_bytes, 0) / mine.length;
+      const missed = (hi - turns) * Math.min(1, (MOST_MISSED * mapped) / stands);
+      const share = turns + missed / 2;
+      return { share, error: Math.hypot(1 / Math.sqrt(mine.length), missed / 2 / share), pieces: most };
     }
     if (turns === null || !(hi > lo)) return { share: hi, error: 0, pieces: most };
     const share = Math.min(hi, Math.max(lo, turns));

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { groupsOf } from "../../../../src/analyse/input/group.ts";
 import { spansOf } from "../../../../src/analyse/input/span.ts";
+import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { sharesOfTurns, stratumLives } from "../../../../src/analyse/watched/stratum-life.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 
@@ -95,4 +96,47 @@ test("a part that was seen to be used more than the rest was so since then, or a
   expect(lives("a/sampled")).toMatchObject({ share: expect.closeTo(0.8, 9), error: expect.closeTo(0.25, 9) });
   const always = stratumLives(all, regions, span, () => 1);
   expect(always("a/sampled")).toMatchObject({ share: expect.closeTo(1, 9), error: 0 });
+});
+
+/** Mapped in the whole run, with pages in the first half: of each two turns one is its, until nothing of it is in memory and the other has all. */
+function halfEmpty(bytes: number, mapped: number) {
+  const place = { region_type: "unknown", mapping_kind: "anon" } as const;
+  const turns = Array.from({ length: 240 }, (_, i) => i);
+  const watches = turns.map((i) => {
+    const begin_ns = (1000 * MS * (i + 0.5)) / 240;
+    const mine = i < 120 && i % 2 === 0;
+    const hits = mine ? [0.1, 0.3, 0.5, 0.7].map((ms) => [begin_ns + ms * MS, "load"] as const) : [];
+    return watch(hits, {
+      watch_id: i + 1,
+      stratum: mine ? "unknown/anon" : "unknown/file",
+      ...place,
+      mapping_kind: mine ? "anon" : "file",
+      draw_weight: i < 120 ? 0.5 : 1,
+      stratum_bytes: bytes,
+      inclusion_probability: 8 / bytes,
+      begin_ns,
+      end_ns: begin_ns + MS,
+      dwell_limit_ns: MS,
+    });
+  });
+  return { watches, regions: [region({ size_bytes: mapped, ...place })] };
+}
+const rowsOf = (given: Parameters<typeof input>[0]) =>
+  groupsOf(input(given)).find(({ mapping_kind }) => mapping_kind === "anon");
+
+test("memory that is mapped all the time, and in memory for half of it, counts by the turns that found something", () => {
+  const { total_bytes } = rowsOf(halfEmpty(8000, 8000))?.uniform.weights ?? {};
+  expect(total_bytes).toBeWithin(0.49 * 8000, 0.52 * 8000);
+  const row = computeMetrics(input(halfEmpty(8000, 8000))).find(
+    ({ metric, mapping_kind }) => metric === "read_bytes_per_s" && mapping_kind === "anon",
+  );
+  // Four times in each ms, over half of the time.
+  expect(row?.lo ?? 0).toBeLessThan(16e6);
+  expect(row?.hi ?? Number.POSITIVE_INFINITY).toBeGreaterThan(16e6);
+});
+
+test("where next to nothing of it is in memory a turn may miss what is there, so that its time is open", () => {
+  const set = rowsOf(halfEmpty(8000, 80_000_000))?.uniform;
+  expect(set?.weights.total_bytes).toBeWithin(0.7 * 8000, 0.8 * 8000);
+  expect(set?.bytes_error()).toBeGreaterThan(0.3);
 });
