@@ -42,6 +42,8 @@ export interface PageState extends Stamped {
   readonly file_pages: number;
   /** Left out of the copy that fork makes. */
   readonly dont_fork: boolean;
+  /** A call moved it here from another address, with what it held; of what was born here, such as the rest of a block that grew, it says nothing. */
+  readonly is_moved?: true;
 }
 
 export interface Ended {
@@ -217,7 +219,8 @@ export function place(space: AddressSpace, from: number, until: number, state: P
         // Seen before its own call was delivered.
         adoptFile(mapping, newer.mapping);
         const prot_ever = state.prot_ever | newer.prot_ever;
-        const called = { mapping, since_ns, birth_ns: state.birth_ns, prot_ever };
+        const moved = state.is_moved === undefined ? {} : { is_moved: state.is_moved };
+        const called = { mapping, since_ns, birth_ns: state.birth_ns, prot_ever, ...moved };
         return { ...newer, ...called, observed: false, birth_censored: false };
       }
       endPages(space, state, start, end, newer.since_ns, newer.mapping === null ? "munmap" : "replaced");

@@ -33,7 +33,7 @@ interface Piece {
 /** Moved or grown pages of a piece, `shift` pages further up. */
 function shifted(state: PageState, shift: number, end_ns: bigint): PageState {
   const file_pages = hasFileOffset(state.mapping?.flags ?? 0) ? state.file_pages - shift : state.file_pages;
-  return { ...state, since_ns: end_ns, until_ns: end_ns, prot_ns: end_ns, observed: false, file_pages };
+  return { ...state, since_ns: end_ns, until_ns: end_ns, prot_ns: end_ns, observed: false, file_pages, is_moved: true };
 }
 
 function born(state: PageState, end_ns: bigint): PageState {

@@ -1,6 +1,6 @@
 /** Figures of single regions, by the estimators and the judgement of their classes. */
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
-import { CENSORED } from "../../label/regions/places.ts";
+import { isWholeLife } from "../../label/regions/places.ts";
 import { rowOf } from "../figures/figure-row.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import { meanBytes } from "../input/class-bytes.ts";
@@ -57,7 +57,7 @@ export function regionFigures(input: AnalysisInput, index: PlaceIndex): RegionFi
       size_bytes: (regions.end[row] as number) - (regions.begin[row] as number),
       mean_bytes: meanBytes(group.regions, group.span),
       lifetime_ns: (regions.death_ns[row] as number) - (regions.birth_ns[row] as number),
-      isCensored: ((regions.censored[row] as number) & (CENSORED.birth | CENSORED.death)) !== 0,
+      isCensored: !isWholeLife(regions.censored[row] as number),
       rows,
     };
   });

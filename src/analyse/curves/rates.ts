@@ -60,7 +60,8 @@ function bornBytes(group: Group, count: number): Float64Array {
   const end = span.end_ns[span.end_ns.length - 1] ?? 0;
   for (const row of rows) {
     const birth = all.birth_ns[row] as number;
-    if (((all.censored[row] as number) & CENSORED.birth) !== 0 || birth <= from || birth > end) continue;
+    const isOld = ((all.censored[row] as number) & (CENSORED.birth | CENSORED.came)) !== 0;
+    if (isOld || birth <= from || birth > end) continue;
     const bin = Math.min(count - 1, Math.floor((count * (birth - from)) / (end - from)));
     born[bin] = (born[bin] as number) + (all.end[row] as number) - (all.begin[row] as number);
   }

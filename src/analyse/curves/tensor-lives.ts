@@ -11,7 +11,7 @@ function pointOf({ rows, mean_bytes, lifetime_ns, isCensored, tensor, name }: Re
   const perByte = (rate: number | null): number | null => (rate === null ? null : rate / mean_bytes);
   const reasons = [
     ...(row.why === null ? [] : [row.why]),
-    ...(isCensored ? ["it was there before we looked, or at the end: it lived longer than x"] : []),
+    ...(isCensored ? ["it was there before we looked, at the end, or at another address: it lived longer than x"] : []),
   ];
   return [
     {

@@ -41,6 +41,8 @@ export interface WatchSample {
   readonly hit_op: Uint8Array;
   /** When the region died, if it did inside the run. */
   readonly region_death_ns: number | null;
+  /** What the region died of was a move: its bytes went on at another address. Never unless told. */
+  readonly is_moved?: boolean;
   /** When the region (logical tensor where there is one) was born. */
   readonly region_birth_ns: number;
 }

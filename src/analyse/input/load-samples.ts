@@ -165,6 +165,7 @@ export function watchSamples(watches: readonly WatchHits[], regions: Regions, in
       hit_ns,
       hit_op,
       region_death_ns: untilNs(watch, found, regions, index),
+      ...(region?.has_left === true ? { is_moved: true } : {}),
       region_birth_ns: region?.birth_ns ?? 0,
     };
   });

@@ -1,6 +1,6 @@
 /** How long regions of a class live. */
 
-import { CENSORED } from "../../label/regions/places.ts";
+import { CENSORED, isWholeLife } from "../../label/regions/places.ts";
 import { interval } from "../../statistics/interval.ts";
 import { type Lives, lifeQuantiles } from "../../statistics/weighted-lives.ts";
 import type { Group } from "../input/group.ts";
@@ -14,14 +14,18 @@ const QUANTILES = [
   ["lifetime_p99_ns", 0.99, "99th percentile"],
 ] as const;
 
-/** The life of each region, by its bytes; one whose begin or end was not seen is not whole. */
+/**
+ * The life of each region, by its bytes; one whose begin or end was not seen is not whole. Bytes that were moved count once, at their
+ * last address: they have lived at least as long as there.
+ */
 function livesOf({ all, rows }: RegionSet): Lives {
   const { begin, end, birth_ns, death_ns, censored } = all;
-  const rowOf = (life: number): number => rows[life] as number;
+  const last = rows.filter((row) => ((censored[row] as number) & CENSORED.left) === 0);
+  const rowOf = (life: number): number => last[life] as number;
   return {
-    count: rows.length,
+    count: last.length,
     time: (life) => (death_ns[rowOf(life)] as number) - (birth_ns[rowOf(life)] as number),
-    isWhole: (life) => ((censored[rowOf(life)] as number) & (CENSORED.birth | CENSORED.death)) === 0,
+    isWhole: (life) => isWholeLife(censored[rowOf(life)] as number),
     weight: (life) => (end[rowOf(life)] as number) - (begin[rowOf(life)] as number),
   };
 }
@@ -64,6 +68,7 @@ export const lifetime: MetricFamily = {
   estimator: [
     "Product-limit curve weighted by bytes.",
     "A region alive at the end, or born before we looked, lived at least as long as was seen: right-censored. n counts regions.",
+    "Memory that a call moves (`mremap`, as `realloc` of large blocks does) counts once, at its last address: it lived at least as long as there.",
     "The interval has at its lower end every open life as long as was seen, at its upper end without an end: the quantile of the whole lives lies within it, whatever happens.",
     "Of allocations, the value is that curve too, with every birth and death in the middle of the time in which it was (about 10 ms); the interval has at its lower end every time at its shortest, at its upper end every time at its longest and what was alive at the end without an end, in bins of 0.5 %: the quantile of the whole run lies within it, whatever happened.",
   ],

@@ -16,7 +16,7 @@ export interface Exposure {
   readonly window_end_ns: number;
   /** True where the k-th trap ended it, or those of other processes did: an end that the accesses themselves chose. */
   readonly byTrap: boolean;
-  /** When its bytes were freed, where that ended its time; NaN otherwise. */
+  /** When its bytes were freed, where that ended its time; NaN otherwise, as where they were moved. */
   readonly freed_ns: number;
   /** Hits inside the exposure: watch.hit_ns[from .. to). */
   readonly from: number;
@@ -52,7 +52,9 @@ export function exposureIn(watch: WatchSample, span: Span, gapNs: number): Expos
   const windowEnd = Math.min(given, spanEnd);
   if (windowEnd <= begin) return null;
   const end = Math.min(last_ns, windowEnd);
-  const freed = given <= spanEnd && last_ns <= deadline && (watch.ended_by === "unmap" || death <= given);
+  const isGone = given <= spanEnd && last_ns <= deadline && (watch.ended_by === "unmap" || death <= given);
+  // What a call moves is used, written and freed at its other address: here no more is seen of it, which tells nothing.
+  const freed = isGone && !(watch.is_moved === true && death <= last_ns);
   const from = lowerBound(watch.hit_ns, begin);
   let last = watch.hit_ns.length;
   while (last > from && (watch.hit_ns[last - 1] ?? 0) > end) last -= 1;

@@ -12,14 +12,17 @@ export const MOST_FIRST_WRITES = 0.05;
 export const firstWritesReason = (share: number): string =>
   `up to ${Math.round(100 * share)} % of the writes are the first ones of memory that came into being, which no watch can see`;
 
-/** Bytes of the regions of a class that came inside a span, per second of it. */
-function mappedPerSecond({ all, rows }: RegionSet, span: Span): number {
+/**
+ * Bytes of the regions of a class that came inside a span, per second of it.
+ * @param before bits of CENSORED of what had been there before, for who asks
+ */
+function mappedPerSecond({ all, rows }: RegionSet, span: Span, before: number): number {
   const from = span.begin_ns[0] ?? 0;
   const end = span.end_ns[span.end_ns.length - 1] ?? 0;
   let born = 0;
   for (const row of rows) {
     const birth = all.birth_ns[row] as number;
-    const isSeen = ((all.censored[row] as number) & CENSORED.birth) === 0;
+    const isSeen = ((all.censored[row] as number) & before) === 0;
     if (isSeen && birth > from && birth <= end) born += (all.end[row] as number) - (all.begin[row] as number);
   }
   return span.window_ns > 0 ? (1e9 * born) / span.window_ns : 0;
@@ -27,10 +30,10 @@ function mappedPerSecond({ all, rows }: RegionSet, span: Span): number {
 
 type Came = Pick<Group, "region_type" | "regions" | "span" | "faults">;
 
-/** Bytes of a class that came into being inside a span, per second of it: with their region, or as pages of one that were touched first, or anew after the program gave them up. */
+/** Bytes of a class that came to their addresses inside a span, per second of it: with their region, by a move, or as pages of one that were touched first, or anew after the program gave them up. */
 export function bornPerSecond(group: Came): number {
   return Math.max(
-    mappedPerSecond(group.regions, group.span),
+    mappedPerSecond(group.regions, group.span, CENSORED.birth),
     touchedPerSecond(group, (faults) => faults.first_touches),
   );
 }
@@ -41,9 +44,10 @@ const touchedAndWritten = (group: Came): number =>
 /** Bytes of pages that were written as they were touched first, in all of a span. */
 export const writtenAsTouched = (group: Came): number => (touchedAndWritten(group) * group.span.window_ns) / 1e9;
 
-/** The same of bytes that were written as they came. */
+/** The same of bytes that were written as they came: what moved had been written before. */
 export function bornWrittenPerSecond(group: Came): number {
-  return Math.max(mappedPerSecond(group.regions, group.span), touchedAndWritten(group));
+  const mapped = mappedPerSecond(group.regions, group.span, CENSORED.birth | CENSORED.came);
+  return Math.max(mapped, touchedAndWritten(group));
 }
 
 /** First writes over all writes of a class, each byte that came taken as written once before it could be drawn: at most so many. */

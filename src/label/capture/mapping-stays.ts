@@ -1,6 +1,6 @@
 /** Where the mappings of all processes lay and when, as columns: rows of the mapping stream go in one by one. */
 import { collectAfter } from "../../columnar/collect-after.ts";
-import { hasFileOffset, isAnonymous, type Mapping, type PageState } from "../../regions/address-space.ts";
+import { type Ended, hasFileOffset, isAnonymous, type Mapping, type PageState } from "../../regions/address-space.ts";
 import { createProcessMaps, type MappingCounters } from "../../regions/mapping-events.ts";
 import { mappingKindOf } from "../../regions/mapping-row.ts";
 import { type RowOf, wordsOf } from "../../schema/row.ts";
@@ -17,6 +17,8 @@ const PROT_WRITE = 2;
 const PROT_EXEC = 4;
 /** Stays that ended until what following them left behind is collected. */
 const COLLECT_AFTER = 1 << 14;
+/** Stays of which it may still be told that they ended by a move: as many as an address space remembers, or more. */
+const RECENT = 1 << 10;
 
 /** What a mapping is; those of one kind, file and program are one. */
 export interface MappingFacts {
@@ -100,6 +102,25 @@ function factNumbers() {
   };
 }
 
+/** Marks the stays that ended by a move: of some it is told after another thread's mapping has taken their place. */
+function movedStays(list: PlaceList) {
+  let recent: { readonly ended: Ended; readonly row: number }[] = [];
+  function mark(): void {
+    const { censored } = list.places;
+    for (const { ended, row } of recent)
+      if (ended.ended_by === "moved") censored[row] = (censored[row] as number) | CENSORED.left;
+  }
+  return {
+    mark,
+    add(ended: Ended, row: number): void {
+      recent.push({ ended, row });
+      if (recent.length < 2 * RECENT) return;
+      mark();
+      recent = recent.slice(RECENT);
+    },
+  };
+}
+
 /**
  * Follows the mappings of every process through the run.
  * @param rows in order of time
@@ -120,6 +141,7 @@ export function mappingStays(
   const { factsWith, numberOf } = factNumbers();
   const ggufs = new Set<string>();
   const objects = sharedObjects();
+  const moved = movedStays(list);
   /** Rows of mappings whose file nobody has named yet. */
   const unnamed = new WeakMap<Mapping, number[]>();
   let lastMapping: Mapping | null = null;
@@ -150,16 +172,18 @@ export function mappingStays(
     unnamed.delete(mapping);
   }
 
-  function add(pid: number, state: PageState, from: number, endPage: number, death_ns: bigint | null): void {
+  /** @returns the row; null where nothing was mapped */
+  function add(pid: number, state: PageState, from: number, endPage: number, death_ns: bigint | null): number | null {
     const { mapping } = state;
-    if (mapping === null) return;
+    if (mapping === null) return null;
     const shared = objects.isShared(pid, state) ? SHARED : 0;
     const traits = protectionTraits(state) | shared;
     const what = whatOf(mapping, traits);
     const born_ns = Number(state.birth_ns - originNs);
     // What fork copied was its parent's before.
     const came_ns = Math.max(born_ns, Number(state.since_ns - originNs));
-    const censored = (state.birth_censored ? CENSORED.birth : 0) | (death_ns === null ? CENSORED.death : 0);
+    const came = state.is_moved === true && state.birth_ns < state.since_ns ? CENSORED.came : 0;
+    const censored = (state.birth_censored ? CENSORED.birth : 0) | (death_ns === null ? CENSORED.death : 0) | came;
     const row = list.add(
       pid,
       from * PAGE_BYTES,
@@ -171,15 +195,19 @@ export function mappingStays(
     );
     if (!isAnonymous(mapping)) nameEarlier(mapping, row, shared);
     if (born_ns !== came_ns && bornPids.has(pid)) births.set(row, born_ns);
-    if ((traits & EXECUTABLE) === 0) return;
-    codeRows.push(row);
-    offsets.push(hasFileOffset(mapping.flags) ? (from + state.file_pages) * PAGE_BYTES : Number.NaN);
+    if ((traits & EXECUTABLE) !== 0) {
+      codeRows.push(row);
+      offsets.push(hasFileOffset(mapping.flags) ? (from + state.file_pages) * PAGE_BYTES : Number.NaN);
+    }
+    return row;
   }
 
   const maps = createProcessMaps({
-    onEnd({ space, state, from, to: endPage, death_ns }) {
+    onEnd(ended) {
+      const { space, state, from, to: endPage, death_ns } = ended;
       added(1);
-      add(space.pid, state, from, endPage, death_ns);
+      const row = add(space.pid, state, from, endPage, death_ns);
+      if (row !== null) moved.add(ended, row);
     },
   });
   let unknown = 0;
@@ -195,7 +223,8 @@ export function mappingStays(
       objects.take(row);
     }
   }
-  maps.eachLive((pid, state, from, endPage) => add(pid, state, from, endPage, null));
+  moved.mark();
+  maps.eachLive((pid, state, from, endPage) => void add(pid, state, from, endPage, null));
   const facts = factsWith(ggufs);
   const counters = { ...maps.counters, bad_rows: maps.counters.bad_rows + unknown };
   return {

@@ -19,8 +19,14 @@ export interface Places {
   readonly censored: Uint8Array;
 }
 
-/** birth: it was there before we looked. death: it was there when the run ended. */
-export const CENSORED = { birth: 1, death: 2 } as const;
+/**
+ * birth: it was there before we looked. death: it was there when the run ended. left: its bytes went on at another address, with what
+ * they held. came: they had been at another address before.
+ */
+export const CENSORED = { birth: 1, death: 2, left: 4, came: 8 } as const;
+
+/** True where bits say that the begin and the end of a place were those of its bytes, and were seen. */
+export const isWholeLife = (bits: number): boolean => bits === 0;
 
 const FIRST_ROOM = 1024;
 /** Room that nothing was put into takes no memory: columns seldom grow, as both are there while one is copied. */

@@ -168,7 +168,9 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
       const since = row < 0 ? region.birth_ns : sinceItsStep(region, found, slots, places.birth_ns[row] as number);
       const birth_ns = mapped ?? since;
       const isOld = mapped === null ? region.birth_censored : ((places.censored[row] as number) & CENSORED.birth) !== 0;
-      const censored = (isOld ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);
+      // What the process moved with its mapping lives on there.
+      const left = row >= 0 && gone === mappingDeath ? (places.censored[row] as number) & CENSORED.left : 0;
+      const censored = (isOld ? CENSORED.birth : 0) | (outlives ? CENSORED.death : left);
       const extent = { begin, end, birth_ns, death_ns: outlives ? windowNs : gone };
       added.push({ region, mapping, isInOne, pid, extent, censored });
       // What outlived the run leaves nothing of its mapping behind.
@@ -230,12 +232,15 @@ export function regionMap(inputs: RegionInputs): Regions {
       engine_worked: workedPids.has(pid),
     });
     const what = ofMapping(number, verdict);
-    const isOld = ((places.censored[row] as number) & CENSORED.birth) !== 0;
+    const bits = places.censored[row] as number;
+    const isOld = (bits & CENSORED.birth) !== 0;
     let next = row;
     for (const piece of uncovered(whole, covering)) {
       const outlives = piece.death_ns > windowNs;
       const isOldPiece = isOld && piece.birth_ns === birth_ns;
-      const censored = (isOldPiece ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);
+      const came = piece.birth_ns === birth_ns ? bits & CENSORED.came : 0;
+      const left = piece.death_ns === whole.death_ns ? bits & CENSORED.left : 0;
+      const censored = (isOldPiece ? CENSORED.birth : 0) | (outlives ? CENSORED.death : left) | came;
       const death_ns = Math.min(piece.death_ns, windowNs);
       if (next < 0) list.add(pid, piece.begin, piece.end, piece.birth_ns, death_ns, what, censored);
       else list.set(row, piece.begin, piece.end, piece.birth_ns, death_ns, what, censored);
@@ -273,6 +278,8 @@ export interface Region extends RegionFacts {
   readonly death_ns: number;
   readonly birth_censored: boolean;
   readonly death_censored: boolean;
+  /** Its bytes went on at another address. */
+  readonly has_left: boolean;
 }
 
 /** A region by its row, for those that look at few. @returns undefined for a row that there is not */
@@ -294,5 +301,6 @@ export function regionAt(regions: Regions, row: number): Region | undefined {
     death_ns: regions.death_ns[row] as number,
     birth_censored: (bits & CENSORED.birth) !== 0,
     death_censored: (bits & CENSORED.death) !== 0,
+    has_left: (bits & CENSORED.left) !== 0,
   };
 }

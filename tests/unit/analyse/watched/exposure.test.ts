@@ -26,6 +26,16 @@ test("a last trap before the free ended the watch, and its time goes on to the f
   expect(one?.passes.count).toBe(4);
 });
 
+test("bytes that a call moved to another address were not freed, and what is done to them there is not seen", () => {
+  for (const ended_by of ["unmap", "dwell"] as const) {
+    const one = exposed({ ended_by, end_ns: 40 * MS, region_death_ns: 40 * MS, is_moved: true });
+    expect(one).toMatchObject({ end_ns: 40 * MS, window_end_ns: 40 * MS, freed_ns: Number.NaN, byTrap: false });
+  }
+  // The program gave the page back before.
+  const emptied = exposed({ ended_by: "unmap", end_ns: 30 * MS, region_death_ns: 40 * MS, is_moved: true });
+  expect(emptied).toMatchObject({ end_ns: 30 * MS, freed_ns: 30 * MS });
+});
+
 test("traps of other processes end a watch as its own do, and the time that it was given goes on", () => {
   const one = exposed({ ended_by: "foreign", end_ns: 30 * MS });
   expect(one).toMatchObject({ end_ns: 30 * MS, window_end_ns: 100 * MS, byTrap: true });

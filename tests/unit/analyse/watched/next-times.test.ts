@@ -53,6 +53,9 @@ describe("the time until a byte is used again", () => {
     expect(timeOf(last)).toMatchObject({ isWhole: false, seen: (20 - GAP_MS) * MS, value: (5 - GAP_MS) * MS });
     const freed = watchOf([], { end_ns: 18 * MS, ended_by: "unmap" });
     expect(timeOf(freed)).toMatchObject({ isWhole: false, seen: (20 - GAP_MS) * MS, value: (8 - GAP_MS) * MS });
+    // What was moved may be used a moment later, at its other address.
+    const moved = watchOf([], { end_ns: 18 * MS, ended_by: "unmap", region_death_ns: 18 * MS, is_moved: true });
+    expect(timeOf(moved)).toMatchObject({ isWhole: false, seen: (8 - GAP_MS) * MS, value: (8 - GAP_MS) * MS });
   });
 });
 

@@ -42,6 +42,52 @@ describe("stays of mappings", () => {
     ]);
   });
 
+  test("say which bytes went on at another address, and which had come from one", () => {
+    const fateOf = (...rows: MappingEvent[]) => {
+      const { places } = mappingStays(rows, 0n, new Set()).list;
+      return Array.from({ length: places.count }, (_, row) => {
+        const bits = places.censored[row] as number;
+        const [has_come, has_left] = [(bits & CENSORED.came) !== 0, (bits & CENSORED.left) !== 0];
+        return [(places.begin[row] as number) / 4096, places.birth_ns[row], { has_come, has_left }];
+      }).toSorted();
+    };
+    const [whole, left, came] = [
+      { has_come: false, has_left: false },
+      { has_come: false, has_left: true },
+      { has_come: true, has_left: false },
+    ];
+    // As realloc lets a large block grow: what is new behind it came into being there.
+    expect(fateOf(mmap(1, 10, 4), mremap(5, 10, 4, 50, 8), munmap(9, 50, 8))).toEqual([
+      [10, 1, left],
+      [50, 5, came],
+      [54, 5, whole],
+    ]);
+    // What a move leaves behind is freed, and what grows where it is has gone nowhere.
+    expect(fateOf(mmap(1, 10, 4), mremap(5, 10, 4, 50, 2))).toEqual([
+      [10, 1, left],
+      [12, 1, whole],
+      [50, 5, came],
+    ]);
+    expect(fateOf(mmap(1, 10, 4), mremap(5, 10, 4, 10, 8), munmap(9, 10, 8))).toEqual([
+      [10, 1, whole],
+      [14, 5, whole],
+    ]);
+    // Another thread has mapped memory there by the time that the call is told.
+    const late = mremap(5, 10, 4, 50, 4, { begin_ns: 2n, end_ns: 5n });
+    expect(fateOf(mmap(1, 10, 4), mmap(4, 10, 4), late)).toEqual([
+      [10, 1, left],
+      [10, 4, whole],
+      [50, 5, came],
+    ]);
+    // The child of a fork has what came as its own from the beginning.
+    const forked = mappingRow("fork", 7, { child_pid: 200 });
+    expect(fateOf(mmap(1, 10, 4), mremap(5, 10, 4, 50, 4), forked)).toEqual([
+      [10, 1, left],
+      [50, 5, came],
+      [50, 7, whole],
+    ]);
+  });
+
   test("are of a GGUF where its first bytes were seen to say so, before or after, in whatever process", () => {
     const file = { flags: 2, file_offset_bytes: page(0), dev: 5 };
     const named = (time: number, from: number, inode: bigint) =>

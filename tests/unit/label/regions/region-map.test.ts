@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { labelRun } from "../../../../src/label/label-run.ts";
+import { CENSORED } from "../../../../src/label/regions/places.ts";
 import { regionAt } from "../../../../src/label/regions/region-map.ts";
 import { openDatabase } from "../../../../src/sql/database.ts";
 import type { Given } from "../../../fixtures/row-with.ts";
@@ -147,6 +148,43 @@ test("a file that a process has mapped twice is weights by name in both places, 
     expect(named.map((region) => [region?.addr, region?.region_type, region?.is_twin])).toEqual([
       [LOADER + 4096n, "weight", false],
       [WEIGHTS + 4096n, "weight", true],
+    ]);
+  } finally {
+    rmSync(runDir, { recursive: true });
+  }
+});
+
+test("what a call moved to another address was not freed, be it a mapping or a tensor in it", async () => {
+  const runDir = mkdtempSync(join(tmpdir(), "mrm-regions-"));
+  try {
+    const at = (time: bigint) => ({ ...ids, exec_epoch: 0, timestamp_ns: ORIGIN + time });
+    const mapped = { kind: "mmap", addr: HEAP, result: HEAP, size_bytes: 2n * SIZE, prot: 3, flags: 0x22 } as const;
+    const grown = { kind: "mremap", addr: WEIGHTS, result: WEIGHTS, size_bytes: 3n * SIZE, flags: 1 } as const;
+    const later = { ...mapped, addr: LOADER, result: LOADER } as const;
+    writeStream(runDir, "mapping", [
+      { ...at(0n), ...mapped },
+      { ...at(500n), ...grown, old_addr: HEAP, old_size_bytes: 2n * SIZE },
+      { ...at(1000n), ...later },
+    ]);
+    const place = { addr: HEAP, size_bytes: SIZE, buffer: HEAP, buffer_addr: HEAP, buffer_size_bytes: SIZE };
+    const used = { ...place, kind: "graph", region_type: "weight", evidence: "operand", engine: "PyTorch" } as const;
+    writeStream(runDir, "tensor", [{ ...ids, ...used, timestamp_ns: ORIGIN + 100n }]);
+    await using database = await openDatabase();
+    const { regions } = await labelRun(database, runDir, "run");
+    const found = Array.from({ length: regions.count }, (_, row) => {
+      const bits = regions.censored[row] as number;
+      const [has_come, has_left] = [(bits & CENSORED.came) !== 0, (bits & CENSORED.left) !== 0];
+      const { addr, region_type, birth_ns } = regionAt(regions, row) ?? {};
+      return [addr, region_type, birth_ns, has_come, has_left];
+    });
+    expect(found).toEqual([
+      [LOADER, "unknown", 1000, false, false],
+      [WEIGHTS, "unknown", 500, true, false],
+      [WEIGHTS + 2n * SIZE, "unknown", 500, false, false],
+      // Before the graph that tells of the tensor nothing is known of what lay there; then the mapping moves with it.
+      [HEAP, "unknown", 0, false, false],
+      [HEAP, "weight", 100, false, true],
+      [HEAP + SIZE, "unknown", 0, false, true],
     ]);
   } finally {
     rmSync(runDir, { recursive: true });

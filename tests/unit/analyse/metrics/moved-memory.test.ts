@@ -1,0 +1,68 @@
+import { describe, expect, test } from "bun:test";
+import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { input, MS, region, watch } from "../sample-input.ts";
+
+const WATCHES = 400;
+
+const WRITTEN = [
+  [5 * MS, "store"],
+  [10 * MS, "load"],
+] as const;
+const READ = WRITTEN.slice(1);
+
+/**
+ * Words that are used so, and go 25 ms after their arming. Where they only move, as realloc lets a large block grow, nobody sees how
+ * often they are read at their other address.
+ */
+function inputOf(is_moved: boolean, uses: readonly (readonly [number, "load" | "store"])[]) {
+  const watches = Array.from({ length: WATCHES }, (_, i) => {
+    const begin_ns = 2.4 * MS * i;
+    const death_ns = begin_ns + 25 * MS;
+    const hits = uses.map(([time, op]) => [begin_ns + time, op] as const);
+    const times = { begin_ns, end_ns: death_ns, region_death_ns: death_ns, dwell_limit_ns: 100 * MS };
+    const place = { watch_id: i, addr: BigInt(4096 + 8 * i), region_type: "runtime" as const };
+    return watch(hits, { ...place, ...times, ended_by: "unmap", ...(is_moved ? { is_moved } : {}) });
+  });
+  return input({ watches, regions: [region({ region_type: "runtime", addr: 4096n })] });
+}
+
+test("how long data is needed is not told by when it left the address that was watched, but by when it was freed", () => {
+  for (const [metric, uses] of [
+    ["retention_p50_ns", WRITTEN],
+    ["still_needed_p50_ns", READ],
+  ] as const) {
+    const [freed, moved] = [false, true].map((is_moved) =>
+      computeMetrics(inputOf(is_moved, uses)).find((row) => row.metric === metric && row.source === "watch"),
+    );
+    expect([metric, freed?.status]).toEqual([metric, "ok"]);
+    expect(freed?.hi ?? 0).toBeLessThan(20 * MS);
+    expect([metric, moved?.value, moved?.hi]).toEqual([metric, null, null]);
+  }
+});
+
+describe("a life that is moved to another address", () => {
+  const lifeOf = (...regions: Parameters<typeof region>[0][]) => {
+    const rows = computeMetrics(input({ regions: regions.map((one) => region({ death_censored: false, ...one })) }));
+    return rows.find(({ metric }) => metric === "lifetime_p50_ns");
+  };
+
+  test("does not end there, and counts once", () => {
+    const steady = Array.from({ length: 3 }, () => ({ death_ns: 100 * MS }));
+    // Grown four times by a move, and freed after 500 ms.
+    const grown = Array.from({ length: 5 }, (_, i) => ({
+      birth_ns: 100 * i * MS,
+      death_ns: 100 * (i + 1) * MS,
+      has_left: i < 4,
+      has_come: i > 0,
+      addr: BigInt(1e6 * (i + 1)),
+    }));
+    const row = lifeOf(...steady, ...grown);
+    expect(row?.n).toBe(4);
+    expect(row?.value).toBe(100 * MS);
+    // Half of the bytes live for 500 ms: how long they lived before their last move is not asked.
+    const even = lifeOf(...steady.slice(0, 1), ...grown);
+    expect(even?.n).toBe(2);
+    const late = lifeOf(...grown);
+    expect([late?.value, late?.lo, late?.hi]).toEqual([null, 100 * MS, null]);
+  });
+});
