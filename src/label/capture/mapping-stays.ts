@@ -6,8 +6,9 @@ import { mappingKindOf } from "../../regions/mapping-row.ts";
 import { type RowOf, wordsOf } from "../../schema/row.ts";
 import type { MappingKind } from "../../schema/words.ts";
 import { type LabelRoom, labelRoom, tooMany } from "../label-room.ts";
+import { MODEL_FILE } from "../regions/evidence.ts";
 import { CENSORED, type PlaceList, type Places, placeList } from "../regions/places.ts";
-import { sharedObjects, withOtherMappings } from "./shared-objects.ts";
+import { isReadShared, sharedObjects, withOtherMappings } from "./shared-objects.ts";
 
 const MAPPING_KINDS = new Set<string>(wordsOf("mapping", "kind"));
 const PAGE_BYTES = 4096;
@@ -61,7 +62,7 @@ const wasUnwritable = ({ prot, prot_ns, since_ns }: PageState): boolean =>
   (prot & PROT_WRITE) === 0 && prot_ns <= since_ns;
 
 /** Bits of what a stay was beside its mapping; what is sealed could not be written from when its bytes were mapped on. */
-const [SEALED, EXECUTABLE, SHARED, UNWRITABLE] = [1, 2, 4, 8] as const;
+const [SEALED, EXECUTABLE, SHARED, UNWRITABLE, READ_SHARED] = [1, 2, 4, 8, 16] as const;
 type Traits = number;
 
 function protectionTraits(state: PageState): Traits {
@@ -76,13 +77,18 @@ const fileKey = ({ dev, inode }: Pick<Mapping, "dev" | "inode">): string => `${d
 
 /** Numbers for what mappings are, in order of first appearance. */
 function factNumbers() {
-  const facts: Omit<MappingFacts, "is_gguf">[] = [];
+  const facts: (Omit<MappingFacts, "is_gguf"> & { readonly is_filled: boolean })[] = [];
   const files: string[] = [];
   const numbers = new Map<string, number>();
   return {
     /** @param ggufs files that are GGUFs, some of which were told of after their mappings */
     factsWith: (ggufs: ReadonlySet<string>): MappingFacts[] =>
-      facts.map((fact, number) => ({ ...fact, is_gguf: ggufs.has(files[number] ?? "") })),
+      facts.map(({ is_filled, ...fact }, number) => {
+        const is_gguf = ggufs.has(files[number] ?? "");
+        // A model that is kept in shared memory is filled before it is read, as one on a disk is.
+        const is_shared = fact.is_shared || (is_filled && !is_gguf && !MODEL_FILE.test(fact.path ?? ""));
+        return { ...fact, is_shared, is_gguf };
+      }),
     numberOf({ exec_epoch, flags, path, dev, inode }: Mapping, traits: Traits): number {
       const mapping_kind = mappingKindOf(flags, path);
       const is_read_only = (traits & SEALED) !== 0 && mapping_kind === "file";
@@ -90,7 +96,8 @@ function factNumbers() {
       const is_code = (traits & EXECUTABLE) !== 0 && mapping_kind === "file";
       const is_shared = (traits & SHARED) !== 0;
       const file = fileKey({ dev, inode });
-      const found = { is_read_only, is_unwritable, is_code, is_shared };
+      const is_filled = (traits & READ_SHARED) !== 0 && mapping_kind === "shmem";
+      const found = { is_read_only, is_unwritable, is_code, is_shared, is_filled };
       const key = `${mapping_kind}/${exec_epoch}/${file}/${Object.values(found)}/${path}`;
       const existing = numbers.get(key);
       if (existing !== undefined) return existing;
@@ -176,7 +183,7 @@ export function mappingStays(
   function add(pid: number, state: PageState, from: number, endPage: number, death_ns: bigint | null): number | null {
     const { mapping } = state;
     if (mapping === null) return null;
-    const shared = objects.isShared(pid, state) ? SHARED : 0;
+    const shared = (objects.isShared(pid, state) ? SHARED : 0) | (isReadShared(state) ? READ_SHARED : 0);
     const traits = protectionTraits(state) | shared;
     const what = whatOf(mapping, traits);
     const born_ns = Number(state.birth_ns - originNs);

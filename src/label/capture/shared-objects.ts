@@ -20,6 +20,14 @@ export interface SharedObjects {
   isShared(pid: number, state: PageState): boolean;
 }
 
+/** True where the process may only read what it has mapped shared: where that is no file, others fill it. */
+export function isReadShared(state: PageState): boolean {
+  const { mapping } = state;
+  return mapping !== null && isShared(mapping.flags) && !isAnonymous(mapping) && !isWritable(state);
+}
+
+const DELETED = / \(deleted\)$/;
+
 export function sharedObjects(): SharedObjects {
   /** Processes whose anonymous shared memory may be at a second address. */
   const copied = new Set<number>();
@@ -43,7 +51,9 @@ export function sharedObjects(): SharedObjects {
 
 /** The facts, with those shared that map a file or memory which another mapping of the run shares. */
 export function withOtherMappings(facts: readonly MappingFacts[]): MappingFacts[] {
-  const objectOf = ({ inode, path }: MappingFacts): string | null => (inode ? `${inode}/${path}` : null);
+  // A name that was taken away since is still in those that were told before.
+  const objectOf = ({ inode, path }: MappingFacts): string | null =>
+    inode ? `${inode}/${path?.replace(DELETED, "")}` : null;
   const shared = new Set(facts.filter(({ is_shared }) => is_shared).map(objectOf));
   shared.delete(null);
   return facts.map((one) => ({ ...one, is_shared: one.is_shared || shared.has(objectOf(one)) }));

@@ -62,7 +62,8 @@ const NO_TENSORS: ReadonlySet<MappingKind> = new Set(["stack", "vdso"]);
 /** Files whose data is that of a language: the interpreter of Python, what runs C and C++ programs, and what shares work among threads. */
 const LANGUAGE_FILE =
   /\/(?:python3(?:\.\d+)?|(?:libpython3\.\d+|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|libgomp|ld-linux-x86-64)(?:-[0-9a-f]{8})?\.so[\d.]*)( \(deleted\))?$/;
-const MODEL_FILE = /\.(gguf|safetensors)( \(deleted\))?$/;
+/** Names of files that hold a model. */
+export const MODEL_FILE = /\.(gguf|safetensors)( \(deleted\))?$/;
 /** Mappings from which an engine without a tensor map is taken to hold data of the model, bytes. */
 export const MODEL_DATA_BYTES = 8 * 2 ** 20;
 

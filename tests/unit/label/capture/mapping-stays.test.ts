@@ -181,6 +181,31 @@ describe("stays of mappings", () => {
       ]);
     });
 
+    test("where they are of shared memory that this one may only read, as others fill it, but for a model that lies there", () => {
+      const reads = (path: string, fields = {}) => [
+        mmap(1, 10, 4, 1, { ...file, ...fields }),
+        named(10, { ...file, prot: 1, path, ...fields }),
+      ];
+      for (const path of ["/memfd:ring", "/dev/shm/psm_1a2b", "/dev/shm/psm_1a2b (deleted)", "/SYSV00000000 (deleted)"])
+        expect([path, ...isShared(...reads(path))]).toEqual([path, true]);
+      for (const path of ["/srv/m.gguf", "/srv/log", "/dev/shm/m.gguf", "/dev/shm/a-00001.safetensors (deleted)"])
+        expect([path, ...isShared(...reads(path))]).toEqual([path, false]);
+      const blob = mappingRow("gguf", 5, { pid: 9, inode: 7n, path: "/dev/shm/blob", flags: 1, dev: 5 });
+      expect(isShared(...reads("/dev/shm/blob", { dev: 5 }))).toEqual([true]);
+      expect(isShared(...reads("/dev/shm/blob", { dev: 5 }), blob)).toEqual([false]);
+      // What is mapped for itself alone, and never for writing, holds nothing of others.
+      expect(isShared(mmap(1, 10, 4, 1, anon))).toEqual([false]);
+    });
+
+    test("where another mapping of them was made before their name was taken away", () => {
+      const other = { ...file, flags: 2, pid: 200 };
+      const path = "/torch_4711_0";
+      const writer = [mmap(1, 10, 4, 3, file), named(10, { ...file, prot: 3, path })];
+      const reader = [mmap(1, 50, 4, 1, other), named(50, { ...other, prot: 1, path: `${path} (deleted)` })];
+      expect(isShared(...reader)).toEqual([false]);
+      expect(isShared(...writer, ...reader)).toEqual([true, true]);
+    });
+
     test("where shared memory without a name was copied by a fork, mapped twice by a move, or there before we looked", () => {
       const map = mmap(1, 10, 4, 3, anon);
       expect(isShared(map)).toEqual([false]);
