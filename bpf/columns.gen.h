@@ -270,14 +270,22 @@ struct lifecycle_counters {
 	__u64 dropped_target_table;
 	__u64 returns_without_entry;
 	__u64 advice_elsewhere;
+	__u64 direct_opens;
+	__u64 buffer_registrations;
+	__u64 splices;
+	__u64 process_copies;
 };
-_Static_assert(sizeof(struct lifecycle_counters) == 48, "lifecycle_counters size");
+_Static_assert(sizeof(struct lifecycle_counters) == 80, "lifecycle_counters size");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, seen) == 0, "lifecycle_counters.seen");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_ring_full) == 8, "lifecycle_counters.dropped_ring_full");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_call_table) == 16, "lifecycle_counters.dropped_call_table");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_target_table) == 24, "lifecycle_counters.dropped_target_table");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, returns_without_entry) == 32, "lifecycle_counters.returns_without_entry");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, advice_elsewhere) == 40, "lifecycle_counters.advice_elsewhere");
+_Static_assert(__builtin_offsetof(struct lifecycle_counters, direct_opens) == 48, "lifecycle_counters.direct_opens");
+_Static_assert(__builtin_offsetof(struct lifecycle_counters, buffer_registrations) == 56, "lifecycle_counters.buffer_registrations");
+_Static_assert(__builtin_offsetof(struct lifecycle_counters, splices) == 64, "lifecycle_counters.splices");
+_Static_assert(__builtin_offsetof(struct lifecycle_counters, process_copies) == 72, "lifecycle_counters.process_copies");
 
 struct sample_count {
 	__u64 runs;

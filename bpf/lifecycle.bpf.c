@@ -216,6 +216,63 @@ int exit_process_madvise(struct trace_event_raw_sys_exit *ctx)
 	return 0;
 }
 
+/* open(2) */
+#if defined(__TARGET_ARCH_arm64)
+#define O_DIRECT 0200000
+#else
+#define O_DIRECT 040000
+#endif
+/* include/uapi/linux/io_uring.h */
+#define IORING_REGISTER_BUFFERS 0
+#define IORING_REGISTER_BUFFERS2 15
+#define IORING_REGISTER_BUFFERS_UPDATE 16
+
+/* The registers of a call of ours that returned without an error: its arguments are in them still. */
+static __always_inline struct pt_regs *call_of_ours(struct trace_event_raw_sys_exit *ctx)
+{
+	if (ctx->ret < 0 || !target_of(current_ids() >> 32))
+		return 0;
+	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+/* After these calls bytes are read and written past the mapping of who has them, where no watch sees it: a run says so. */
+SEC("tp/syscalls/sys_exit_openat")
+int exit_openat(struct trace_event_raw_sys_exit *ctx)
+{
+	struct pt_regs *regs = call_of_ours(ctx);
+
+	if (regs && (PT_REGS_PARM3_CORE_SYSCALL(regs) & O_DIRECT))
+		COUNT(direct_opens);
+	return 0;
+}
+
+SEC("tp/syscalls/sys_exit_io_uring_register")
+int exit_io_uring_register(struct trace_event_raw_sys_exit *ctx)
+{
+	struct pt_regs *regs = call_of_ours(ctx);
+	__u32 what;
+
+	if (!regs)
+		return 0;
+	what = PT_REGS_PARM2_CORE_SYSCALL(regs);
+	if (what == IORING_REGISTER_BUFFERS || what == IORING_REGISTER_BUFFERS2 || what == IORING_REGISTER_BUFFERS_UPDATE)
+		COUNT(buffer_registrations);
+	return 0;
+}
+
+#define COUNTED(name, field)                                                       \
+	SEC("tp/syscalls/sys_exit_" #name)                                 \
+	int exit_##name(struct trace_event_raw_sys_exit *ctx)              \
+	{                                                                  \
+		if (call_of_ours(ctx))                                     \
+			COUNT(field);                                      \
+		return 0;                                                  \
+	}
+
+COUNTED(vmsplice, splices)
+COUNTED(process_vm_readv, process_copies)
+COUNTED(process_vm_writev, process_copies)
+
 /* raw_tp sched_process_fork(parent, child): threads too; only a new thread group is a new process. */
 SEC("raw_tp/sched_process_fork")
 int process_fork(struct bpf_raw_tracepoint_args *ctx)

@@ -59,6 +59,13 @@ export const RECORDS = {
     ["returns_without_entry", "u64"],
     /** Advice on the memory of other processes, which changes no mapping. */
     ["advice_elsewhere", "u64"],
+    /** Calls after which bytes come and go past the mapping that a watch is on: opens with O_DIRECT, ... */
+    ["direct_opens", "u64"],
+    /** ... buffers that were registered with io_uring, ... */
+    ["buffer_registrations", "u64"],
+    /** ... pages given to a pipe, and copies to and from the memory of another process. */
+    ["splices", "u64"],
+    ["process_copies", "u64"],
   ],
   /** What became of the samples of one event on one CPU; only that CPU writes. */
   sample_count: [

@@ -58,6 +58,24 @@ describe("the map is that of /proc", () => {
   }
 });
 
+test("ways by which bytes go past the mappings are counted, of what is traced alone, and said", async () => {
+  await using held = holdTarget([compileProgram("rare-calls"), "past"]);
+  const tree = createProcessTree();
+  using lifecycle = await openLifecycle(held.target.pid, tree);
+  lifecycle.addProcess(held.target.pid);
+  held.release();
+  const direct_opens = Number(await held.line());
+  expect(await held.line()).toBe(SAID);
+  const ways = { direct_opens, buffer_registrations: 0, splices: 1, process_copies: 2 };
+  expect(lifecycle.otherWays()).toEqual(ways);
+  const [sentence] = lifecycleWarnings(lifecycle);
+  expect(sentence).toStartWith("bytes went past the mappings");
+  // Who comes later finds what is open still.
+  using later = await openLifecycle(null, tree);
+  later.addProcess(held.target.pid);
+  expect(later.otherWays()).toEqual({ ...ways, splices: 0, process_copies: 0 });
+});
+
 const OF_32_BITS = ["-m32", "-nostdlib", "-static", "-ffreestanding", "-fno-pie", "-no-pie"];
 
 /** Null where there is a compiler for 32 bits and a kernel that runs what it makes. */

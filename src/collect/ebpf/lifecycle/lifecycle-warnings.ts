@@ -1,10 +1,11 @@
 /** What a reader must know of mappings and processes that were not seen as they came and went. */
 import { formatCount, formatNs } from "../../../units.ts";
 import type { LifecycleSource } from "./lifecycle.ts";
+import { otherWaysWarning } from "./other-ways.ts";
 
-export type LifecycleAccount = Pick<LifecycleSource, "found" | "gaps" | "lost" | "unfollowed">;
+export type LifecycleAccount = Pick<LifecycleSource, "found" | "gaps" | "lost" | "unfollowed" | "otherWays">;
 
-export function lifecycleWarnings({ found, gaps, lost, unfollowed }: LifecycleAccount): string[] {
+export function lifecycleWarnings({ found, gaps, lost, unfollowed, otherWays }: LifecycleAccount): string[] {
   const warnings: string[] = [];
   if (lost() > 0) {
     warnings.push(
@@ -27,5 +28,5 @@ export function lifecycleWarnings({ found, gaps, lost, unfollowed }: LifecycleAc
       `programs of 32 bits ran (${unfollowed.of_32_bits}): their calls are not seen, and their maps are looked at once a second`,
     );
   }
-  return warnings;
+  return [...warnings, ...otherWaysWarning(otherWays())];
 }

@@ -17,6 +17,7 @@ import { lifecycleLedger } from "./lifecycle-ledger.ts";
 import { createLifecycleDecoder } from "./lifecycle-record.ts";
 import { looksAnew } from "./looks-anew.ts";
 import { snapshotRows } from "./maps-look.ts";
+import { type OtherWays, otherWays } from "./other-ways.ts";
 import { secondLook } from "./second-look.ts";
 import { targetsTable, type WatchedProcess } from "./targets-table.ts";
 import { runs32Bit } from "./word-size.ts";
@@ -48,6 +49,8 @@ export interface LifecycleSource extends Disposable {
   lost(): number;
   /** Processes that nobody follows: born while the table was full, or of 32 bits. */
   readonly unfollowed: Readonly<Record<"table_full" | "of_32_bits", number>>;
+  /** By what ways bytes went past the mappings, and how often. */
+  otherWays(): OtherWays;
   /** Records that the programs made: of calls that change mappings, and of births, execs and ends. */
   recorded(): number;
 }
@@ -145,6 +148,7 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, l
 
   const count = (field: keyof typeof COUNTERS): number =>
     Number(new DataView(counters.buffer).getBigUint64(COUNTERS[field], true));
+  const ways = otherWays(count);
   const lost = (): number =>
     count("dropped_ring_full") + count("dropped_call_table") + count("returns_without_entry") + decoder.malformed;
   const namesLost = (): number => sideband.lost + sideband.malformed;
@@ -315,7 +319,9 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, l
       targets.add(pid);
       begin(pid);
       // What holds the command is none of it: the map is looked at after the exec.
-      if (pid !== held) wanted.add(pid);
+      if (pid === held) return true;
+      wanted.add(pid);
+      ways.lookAt(pid);
       return true;
     },
     watches: targets.has,
@@ -371,6 +377,7 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, l
     detach() {
       attached.dispose();
     },
+    otherWays: ways.seen,
     recorded: () => count("seen"),
     ledger: () =>
       lifecycleLedger({
