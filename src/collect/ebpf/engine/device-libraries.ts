@@ -19,9 +19,11 @@ interface Process {
   readonly backends: Map<string, boolean>;
   torch: string | null;
   driver: string | null;
+  /** What the driver maps of a device that is used. */
+  node: string | null;
 }
 
-function sentences({ backends, torch, driver }: Process): string[] {
+function sentences({ backends, torch, driver, node }: Process): string[] {
   const out = [...backends].flatMap(([backend, isEarlier]) =>
     isEarlier
       ? `llama.cpp: which weights and KV caches lay in memory of the ${backend} backend before the tracer came is not identifiable: its library was mapped already`
@@ -34,6 +36,11 @@ function sentences({ backends, torch, driver }: Process): string[] {
     );
   } else if (backends.size === 0) {
     out.push(`what lies in memory of a device is not identifiable, if anything does: ${driver} is mapped`);
+  }
+  if (node !== null) {
+    out.push(
+      `what a device reads and writes of the memory of the process by itself, such as buffers that are pinned for it, is in no figure: ${node} is mapped`,
+    );
   }
   return out;
 }
@@ -56,11 +63,12 @@ export function deviceLibraries(): DeviceLibraries {
     const [, library, node] = DRIVER.exec(path) ?? [];
     const driver = library ?? node;
     if (backend === null && torch === undefined && driver === undefined) return;
-    const seen = processes.get(pid) ?? { backends: new Map<string, boolean>(), torch: null, driver: null };
+    const seen = processes.get(pid) ?? { backends: new Map<string, boolean>(), torch: null, driver: null, node: null };
     processes.set(pid, seen);
     if (backend !== null && !seen.backends.has(backend)) seen.backends.set(backend, kind === "snapshot");
     seen.torch ??= torch ?? null;
     seen.driver ??= driver ?? null;
+    seen.node ??= node ?? null;
   }
 
   return {

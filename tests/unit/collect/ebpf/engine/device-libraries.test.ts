@@ -32,13 +32,13 @@ describe("memory of a device", () => {
   test("that PyTorch uses is not identifiable where a driver is mapped beside its part for cards, which alone says nothing", () => {
     for (const kind of ["snapshot", "file"] as const) {
       expect(said(kind, TORCH)).toEqual([]);
-      for (const [driver, name] of [
-        [CUDA, "libcuda.so"],
-        ["/dev/nvidia0", "/dev/nvidia"],
-        ["/dev/dri/renderD128", "/dev/dri/render"],
+      for (const [driver, name, isUsed] of [
+        [CUDA, "libcuda.so", false],
+        ["/dev/nvidia0", "/dev/nvidia", true],
+        ["/dev/dri/renderD128", "/dev/dri/render", true],
       ] as const) {
         const [sentence, ...more] = said(kind, driver, TORCH);
-        expect(more).toEqual([]);
+        expect(more).toHaveLength(isUsed ? 1 : 0);
         expect(sentence).toContain("PyTorch: weights, KV caches and activations on a device are not identifiable");
         expect(sentence).toContain(`libtorch_cuda.so and ${name} are mapped`);
       }
@@ -50,6 +50,20 @@ describe("memory of a device", () => {
       expect.stringMatching(/not identifiable, if anything does: libcuda\.so is mapped/),
     ]);
     expect(said("file", "/usr/lib/libc.so.6", "/opt/llama/libggml-blas.so")).toEqual([]);
+  });
+
+  test("is not all of it: what a device that is used reads and writes of the memory of the process is in no figure", () => {
+    const what =
+      "what a device reads and writes of the memory of the process by itself, such as buffers that are pinned for it, is in no figure: /dev/nvidia is mapped";
+    for (const paths of [
+      ["/dev/nvidiactl"],
+      ["/dev/nvidia0", CUDA, TORCH],
+      [CUDA, "/dev/nvidia-uvm", "/opt/llama/libggml-cuda.so"],
+    ])
+      expect(said("file", ...paths)).toContain(what);
+    // A library of a driver is mapped where there is no device, too.
+    for (const paths of [[CUDA], [CUDA, TORCH], ["/opt/llama/libggml-cuda.so"]])
+      expect(said("file", ...paths)).not.toContain(what);
   });
 
   test("of a process is said once, also when it has ended or has another program", () => {
