@@ -1,4 +1,4 @@
-/** Which pages of a process are in memory: /proc/PID/pagemap, and its PAGEMAP_SCAN ioctl (include/uapi/linux/fs.h, Linux 6.7). */
+/** Which pages of a process are in memory, or were swapped out: /proc/PID/pagemap, and its PAGEMAP_SCAN ioctl (include/uapi/linux/fs.h, Linux 6.7). */
 import { openSync, readSync } from "node:fs";
 import { addressOf, stableBytes } from "./foreign-memory.ts";
 import { type Fd, libc, ownFd, PAGE_BYTES } from "./libc.ts";
@@ -6,6 +6,7 @@ import { type Fd, libc, ownFd, PAGE_BYTES } from "./libc.ts";
 /** _IOWR('f', 16, struct pm_scan_arg) */
 const PAGEMAP_SCAN = 0xc0606610;
 const PAGE_IS_PRESENT = 1n << 3n;
+const PAGE_IS_SWAPPED = 1n << 4n;
 const PAGE_IS_PFNZERO = 1n << 5n;
 const ARG_BYTES = 96;
 /** Offsets in struct pm_scan_arg. */
@@ -19,15 +20,23 @@ const ARG = {
   max_pages: 56,
   category_inverted: 64,
   category_mask: 72,
+  category_anyof_mask: 80,
   return_mask: 88,
 } as const;
 /** struct page_region: begin, end, categories. */
 const REGION_BYTES = 24;
 /** Runs of one answer; the kernel gives the lock back after each 512 of them. */
 const MOST_RUNS = 1024;
-/** A page has one word of 64 bits in the file, and the highest says that it is in memory. */
+/** A page has one word of 64 bits in the file: the highest says that it is in memory, the next that it is swapped out. */
 const ENTRY_BYTES = 8;
 const PRESENT_BIT = 0x80;
+const SWAPPED_BIT = 0x40;
+/** One that guards others against being reached (MADV_GUARD_INSTALL) looks like a swapped one, and holds nothing. */
+const GUARD_BIT = 0x04;
+
+/** True where a page holds what a program put there, by the highest byte of its word: one that was swapped out does. */
+const holds = (bits: number): boolean =>
+  (bits & PRESENT_BIT) !== 0 || (bits & (SWAPPED_BIT | GUARD_BIT)) === SWAPPED_BIT;
 
 /** Pages one after another that are in memory. */
 export interface ResidentRun {
@@ -44,10 +53,10 @@ export interface PageScan {
 
 /** Each call holds the map lock of the process for as long as it looks: ask for no more than is needed. */
 export interface Pagemap extends Disposable {
-  /** True where the page of an address is in memory now; false where the process has no memory any more. */
+  /** True where the page of an address is in memory now, or swapped out; false where the process has no memory any more. */
   isResident(addr: bigint): boolean;
   /**
-   * The first page of [addr, end) that is in memory, or `end` where none is. Parts that have no page tables are passed
+   * The first page of [addr, end) that is in memory or swapped out, or `end` where none is. Parts that have no page tables are passed
    * over at once, others page by page.
    * @returns null where the kernel cannot say
    */
@@ -69,11 +78,12 @@ const DENIALS = new Set(["EACCES", "EPERM"]);
 /**
  * Opens the page map of a process; null where it is gone or not ours to see.
  * @param denied is called where it is not ours to see
+ * @param proc where /proc is
  */
-export function openPagemap(pid: number, denied?: () => void): Pagemap | null {
+export function openPagemap(pid: number, denied?: () => void, proc = "/proc"): Pagemap | null {
   let file: Fd;
   try {
-    file = ownFd(openSync(`/proc/${pid}/pagemap`, "r"));
+    file = ownFd(openSync(`${proc}/${pid}/pagemap`, "r"));
   } catch (error) {
     if (DENIALS.has((error as NodeJS.ErrnoException).code ?? "")) denied?.();
     return null;
@@ -111,13 +121,13 @@ export function openPagemap(pid: number, denied?: () => void): Pagemap | null {
       } catch {
         return false; // The process ended while we read.
       }
-      return ((entry[ENTRY_BYTES - 1] ?? 0) & PRESENT_BIT) !== 0;
+      return holds(entry[ENTRY_BYTES - 1] ?? 0);
     },
     firstResident(addr, end) {
       // At most one page, and nothing beyond it.
       const count = ask(addr, end, found, {
         [ARG.max_pages]: 1n,
-        [ARG.category_mask]: PAGE_IS_PRESENT,
+        [ARG.category_anyof_mask]: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
         [ARG.return_mask]: PAGE_IS_PRESENT,
       });
       if (count < 0) return null;

@@ -78,7 +78,7 @@ export const nextUse: MetricFamily = {
   })),
   estimator: [
     "A watch is an address picked at random, armed at a moment picked at random: it counts once, by the bytes that it stands for, with the time from one pass gap after its arming to the begin of the next pass.",
-    "Of memory that no engine names only what is in memory is drawn: pages that were not touched yet, or that the program gave back, count for nothing.",
+    "Of memory that no engine names only what is in memory is drawn: pages that were not touched yet, or that the program gave back, count for nothing. Those that the kernel swapped out are there.",
     "Right-censored where the watch ends before: that times are not known whose watch was too short, those like them tell (inverse probability of censoring).",
     "Where bytes are freed, or the span ends, and no pass came, the time is longer than any.",
     "Where windows begin with fewer passes than they go on with, in part from two standard errors on, or first passes are fewer in a time right after armings than in as long a time behind it, in part from three and a half, the program stood still after armings, and a time from there is longer by that: the lower end allows for twice as much, and above a fifth of the time there is an upper bound only.",

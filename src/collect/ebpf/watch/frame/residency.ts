@@ -1,4 +1,4 @@
-/** Whether pages of the tree are in memory: asked one at a time, as each question holds a lock of the process. */
+/** Whether pages of the tree are in memory, or swapped out, which the kernel does to those that were not used: asked one at a time, as each question holds a lock of the process. */
 
 import type { Look } from "../../../../kernel/looks.ts";
 import { openPagemap, type Pagemap } from "../../../../kernel/pagemap.ts";
@@ -7,7 +7,7 @@ import { urgently } from "../../../../kernel/urgent.ts";
 export interface Residency extends Disposable {
   /** False where the process is gone. */
   isResident(pid: number, addr: bigint): boolean;
-  /** The first page of [addr, end) in memory, or `end`; null where the kernel cannot say. */
+  /** The first such page of [addr, end), or `end`; null where the kernel cannot say. */
   firstResident(pid: number, addr: bigint, end: bigint): bigint | null;
   /** The process ended, or has another address space now. */
   forget(pid: number): void;
