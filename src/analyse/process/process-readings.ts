@@ -152,7 +152,8 @@ export function processReadings(
     Counter,
     Float64Array
   >;
-  const end_ns = spans.reduce((last, span) => Math.max(last, ...span.end_ns), 0);
+  // Pieces are in order of time: of the steps of a busy server there are more than a call can have arguments.
+  const end_ns = spans.reduce((last, span) => Math.max(last, span.end_ns.at(-1) ?? 0), 0);
   /** Spans in which a process with memory ended behind its last reading. */
   let open = 0;
   let round = 0;

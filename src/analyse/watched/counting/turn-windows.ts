@@ -86,10 +86,15 @@ function holdable(set: WatchSet, i: number, reach: Reach): readonly [first: numb
   return [first, Math.max(first, Math.min(over, others))];
 }
 
-/** The lowest and the highest trap limit of some watches. */
+/** The lowest and the highest trap limit of some watches: of those of a day more than a call can have arguments. */
 function limitsOf(set: WatchSet, members: readonly number[]): readonly [lowest: number, highest: number] {
-  const limits = members.map((i) => set.exposures[i]?.watch.trap_limit ?? 0);
-  return [Math.min(...limits), Math.max(...limits)];
+  let [lowest, highest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const i of members) {
+    const limit = set.exposures[i]?.watch.trap_limit ?? 0;
+    lowest = Math.min(lowest, limit);
+    highest = Math.max(highest, limit);
+  }
+  return [lowest, highest];
 }
 
 /** True of a watch that its last trap ended, and that had begun to look. */

@@ -252,3 +252,14 @@ describe("a process that ended behind its last reading", () => {
     expect([whole.peak_hi_bytes, whole.unread_ns]).toEqual([12 * MIB, 100 * MS]);
   });
 });
+
+test("decoding may be in as many pieces as a busy server has prompts in hours", () => {
+  const decode = spanOf(
+    "generation",
+    "decode",
+    Array.from({ length: 8e5 }, (_, i): [number, number] => [i, i + 0.5]),
+  );
+  const all = processReadings(spanSlices([decode], 1e6), () => null);
+  all.take(reading(0, { rss_bytes: 4 * MIB }));
+  expect(all.end()[0]?.most.rss_bytes).toBe(4 * MIB);
+});

@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
+import { groupsOf } from "../../../../../src/analyse/input/group.ts";
 import type { StepSample, WatchSample } from "../../../../../src/analyse/input/input.ts";
 import { computeMetrics } from "../../../../../src/analyse/metrics/registry.ts";
+import { turnWindows } from "../../../../../src/analyse/watched/counting/turn-windows.ts";
 import type { RegionType } from "../../../../../src/schema/words.ts";
 import { standingStill } from "../../../../../src/simulate/standstill.ts";
 import { type Random, seededRandom } from "../../../../../src/statistics/prng.ts";
@@ -118,4 +120,13 @@ test("reads per token are true where a kernel counts the elements of the copies 
     expect(row?.lo ?? Number.POSITIVE_INFINITY).toBeLessThan(real);
     expect(row?.hi ?? 0).toBeGreaterThan(real);
   }
+});
+
+test("a stratum may have as many watches as are armed in a day", () => {
+  const steps: StepSample[] = [{ step: "decode", begin_ns: 100 * MS, end_ns: 200 * MS, n_tokens: 1 }];
+  const group = groupsOf(input({ steps, regions: [region()] })).find(({ span }) => span.step === "decode");
+  expect(group).toBeDefined();
+  const day = Array.from({ length: 1e6 }, (_, i) => i);
+  // None of them was given time in the span: that there are so many is all that matters.
+  if (group !== undefined) expect(turnWindows(group.uniform, day)).toBeNull();
 });
