@@ -18,7 +18,8 @@ export const MOST_RARE = 2;
 /** No pause between two beginnings is time of a law beyond so many times the usual one: nothing was looked at meanwhile. */
 const TIMES_USUAL = 20;
 
-const medianOf = (numbers: readonly number[]): number => Float64Array.from(numbers).sort()[numbers.length >> 1] ?? 0;
+export const medianOf = (numbers: readonly number[]): number =>
+  Float64Array.from(numbers).sort()[numbers.length >> 1] ?? 0;
 
 /**
  * The median of the pauses between beginnings by the law that held; of all of them where few are of it.

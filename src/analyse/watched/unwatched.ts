@@ -1,8 +1,8 @@
 /** Stretches of a span in which no watch began, or far fewer: the tracer was stopped, had no CPU, or left times without watches. */
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { coveredNs, type Span } from "../input/span.ts";
-import { MOST_RARE, usualByLaw, watchesPerPiece } from "./arming-density.ts";
-import type { LawAt } from "./dwell-laws.ts";
+import { MOST_RARE, medianOf, usualByLaw, watchesPerPiece } from "./arming-density.ts";
+import { FEWEST_OF_LAW, type LawAt } from "./dwell-laws.ts";
 import { lostOver } from "./lost-watches.ts";
 import { lengthOf, outside, type Pieces } from "./passed-over.ts";
 import { MOST_YOUNG, youngReason } from "./young-memory.ts";
@@ -10,6 +10,12 @@ import { MOST_YOUNG, youngReason } from "./young-memory.ts";
 /** A pause between two beginnings is a stretch where it is so many times the usual one, and at least this long. */
 const TIMES_USUAL = 20;
 const LEAST_NS = 100e6;
+/** So many times the usual one it is where the schedule has none as long. Of watches that began at any moment one in a thousand would be. */
+const TIMES_UNSCHEDULED = 10;
+/** No pause is longer by the schedule (pace.ts) than two turns of the watch before it, or three where that is one of two that began together. */
+const MOST_TURNS = 3;
+/** For so long looks put a watch off at most. */
+const MOST_PUT_OFF_NS = 500e6;
 /** Above this share a figure is held back: what went on meanwhile is anybody's guess. */
 const MOST_UNWATCHED = 0.02;
 
@@ -51,6 +57,34 @@ function thinNs(pauses: readonly number[]): number {
 }
 
 /**
+ * The longest pause that the schedule has behind each watch: turns of watches of its trap limit, as the usual pause behind these tells them, then a wait for
+ * registers that others hold, and for looks to be paid. Where a turn takes long, as traps cost much or the budget is small, that is far less than many times the usual.
+ * A turn may also last as long as the watch is given time, or so many times as long.
+ * @param watches in order of time
+ * @param pauses behind each but the last, ns
+ * @param laws of each
+ */
+function longestScheduled(
+  watches: readonly WatchSample[],
+  pauses: readonly number[],
+  laws: Uint32Array,
+): (watch: number) => number {
+  const keyOf = (i: number): string => `${laws[i]}/${watches[i]?.trap_limit}`;
+  const held = watches.reduce((most, w) => (w.design === "short" ? Math.max(most, w.dwell_limit_ns) : most), 0);
+  const dwellOf = (i: number): number => watches[i]?.dwell_limit_ns ?? 0;
+  const usual = new Map<string, { readonly pause: number; readonly dwell: number }>();
+  for (const [key, some] of Map.groupBy(pauses.keys(), keyOf)) {
+    if (some.length < FEWEST_OF_LAW) continue;
+    usual.set(key, { pause: medianOf(some.map((i) => pauses[i] ?? 0)), dwell: medianOf(some.map(dwellOf)) });
+  }
+  return (i) => {
+    const { pause, dwell } = usual.get(keyOf(i)) ?? { pause: Number.POSITIVE_INFINITY, dwell: 0 };
+    const longer = dwell > 0 ? Math.max(1, dwellOf(i) / dwell) : 1;
+    return MOST_TURNS * pause * longer + held + MOST_PUT_OFF_NS;
+  };
+}
+
+/**
  * Share of the span that lies in such stretches, in [0, 1]. What is usual is so of the law by which watches were given their times: the longer these
  * are, the longer it is until a register is free.
  * @param watches all of the run, of every class
@@ -63,15 +97,21 @@ export function unwatchedShare(
   lawAt: LawAt = () => 0,
 ): number {
   const inSpanNs = (pieces: Pieces): number => pieces.reduce((sum, [from, end]) => sum + coveredNs(span, from, end), 0);
-  const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
+  const inOrder = watches.toSorted((a, b) => a.begin_ns - b.begin_ns);
+  const begins = Float64Array.from(inOrder, ({ begin_ns }) => begin_ns);
   const pauses = Array.from(begins.subarray(1), (begin, i) => outside(begins[i] ?? 0, begin, passedOver));
   const window = span.window_ns - inSpanNs(passedOver);
   if (pauses.length === 0 || !(window > 0)) return 0;
   const laws = Uint32Array.from(begins, lawAt);
-  const usualOf = usualByLaw(pauses.map(lengthOf), laws.subarray(0, -1));
+  const lengths = pauses.map(lengthOf);
+  const usualOf = usualByLaw(lengths, laws.subarray(0, -1));
+  const scheduled = longestScheduled(inOrder, lengths, laws);
   /** From a watch of some number on, to the next. */
-  const least = (i: number): number =>
-    Math.max(LEAST_NS, TIMES_USUAL * Math.max(usualOf(laws[i] ?? 0), usualOf(laws[i + 1] ?? laws[i] ?? 0)));
+  const least = (i: number): number => {
+    const usual = Math.max(usualOf(laws[i] ?? 0), usualOf(laws[i + 1] ?? laws[i] ?? 0));
+    const unscheduled = Math.max(TIMES_UNSCHEDULED * usual, scheduled(i));
+    return Math.max(LEAST_NS, Math.min(TIMES_USUAL * usual, unscheduled));
+  };
   const ends = [
     [outside(span.begin_ns[0] ?? 0, begins[0] ?? 0, passedOver), least(0)],
     [outside(begins.at(-1) ?? 0, span.end_ns[span.end_ns.length - 1] ?? 0, passedOver), least(pauses.length)],

@@ -2,6 +2,10 @@ import { describe, expect, test } from "bun:test";
 import type { WatchSample } from "../../../../src/analyse/input/input.ts";
 import type { Span } from "../../../../src/analyse/input/span.ts";
 import { unwatchedShare } from "../../../../src/analyse/watched/unwatched.ts";
+import { OP } from "../../../../src/schema/operation.ts";
+import { tryWorld } from "../../../../src/simulate/trial.ts";
+import type { Policy } from "../../../../src/simulate/world.ts";
+import { seededRandom } from "../../../../src/statistics/prng.ts";
 
 const SECOND = 1e9;
 /** Watches that begin every so many ms between two moments, in s. */
@@ -34,6 +38,44 @@ describe("time in which nothing was looked at", () => {
     const watches = [...beginning(20, 0, 10), ...beginning(200, 10, 20)];
     expect(unwatchedShare(watches, span(0, 10))).toBe(0);
     expect(unwatchedShare(watches, span(10, 20))).toBe(0);
+  });
+
+  describe("where watches begin seldom, as each may cost much of the budget", () => {
+    const seldom = (trap_limit: number, from_s: number, end_s: number): WatchSample[] =>
+      beginning(160, from_s, end_s).map((watch) => ({ ...watch, trap_limit, design: "short", dwell_limit_ns: 120e6 }));
+
+    test("is a pause that no schedule has, though it is not many times the usual one", () => {
+      const watches = [...seldom(8, 0, 10), ...seldom(8, 11.8, 21.8), ...seldom(8, 23.6, 33.6)];
+      expect(unwatchedShare(watches, span(0, 33.6))).toBeWithin(0.1, 0.12);
+    });
+
+    test("is none of what a turn of a dearer watch takes", () => {
+      const dear = Array.from({ length: 12 }, (_, i): WatchSample[] => [
+        ...seldom(8, 3 * i, 3 * i + 1.6),
+        { begin_ns: (3 * i + 1.6) * SECOND, trap_limit: 32, design: "long" } as unknown as WatchSample,
+      ]).flat();
+      expect(unwatchedShare(dear, span(0, 36))).toBe(0);
+    });
+
+    test("is none of a run of which the tracer missed nothing", () => {
+      const policies: readonly (Policy & { readonly run_s: number; readonly token_ms: number | null })[] = [
+        { budget_pct: 0.05, trap_ns: 16_000, retarget_ns: 60_000, run_s: 300, token_ms: null },
+        { budget_pct: 1, trap_ns: 100_000, retarget_ns: 375_000, run_s: 100, token_ms: null },
+        { budget_pct: 1, trap_ns: 16_000, retarget_ns: 60_000, run_s: 100, token_ms: 5000 },
+        { budget_pct: 20, trap_ns: 2000, retarget_ns: 8000, run_s: 20, token_ms: null },
+      ];
+      for (const { run_s, token_ms, ...policy } of policies) {
+        const random = seededRandom(1);
+        const words = Array.from({ length: 20 }, () => {
+          const time_ns = Float64Array.from({ length: 20 * run_s }, () => random() * run_s * SECOND).sort();
+          return { time_ns, op: new Uint8Array(time_ns.length).fill(OP.load) };
+        });
+        const strata = [{ stratum: "kv_cache/k", region_type: "kv_cache" as const, words }];
+        const token_period_ns = token_ms === null ? null : token_ms * 1e6;
+        const { input } = tryWorld({ run_ns: run_s * SECOND, token_period_ns, steps: [], strata }, 1, policy);
+        expect(unwatchedShare(input.watches, span(0, run_s))).toBe(0);
+      }
+    });
   });
 
   describe("where watches are given time by two laws", () => {
