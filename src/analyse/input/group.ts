@@ -14,7 +14,8 @@ import { passGapNs } from "../watched/passes.ts";
 import { sharesOfTurns, stratumLives } from "../watched/stratum-life.ts";
 import { meanTrapNs } from "../watched/trap-delay.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
-import { touchedPerSecond, youngShare } from "../watched/young-memory.ts";
+import { touchedPerSecond, unmetShare, youngShare } from "../watched/young-memory.ts";
+import { meanBytes } from "./class-bytes.ts";
 import type { AccessStream, AccessSums, AllocationSample, AnalysisInput, KvRowSample, WatchSample } from "./input.ts";
 import { noRegions, type RegionSet, regionSets } from "./region-set.ts";
 import { type Span, spansOf } from "./span.ts";
@@ -27,7 +28,7 @@ export interface WatchSet {
   readonly trap_ns: number;
   /** Share of the span in which no watch of any class began for long. */
   readonly unwatched: number;
-  /** Share of the class's bytes and time in which they were too young to be drawn. */
+  /** Share of the class's bytes and time in which they were too young to be drawn, or in regions that were gone before a draw met them. */
   readonly young: number;
   /** Watches of which a trap was lost, over all: as lostShare has it. */
   readonly lost: number;
@@ -99,6 +100,8 @@ interface SetPlace {
   readonly lawAt: LawAt;
   readonly strays: readonly WatchSample[];
   readonly regions: RegionSet;
+  /** Bytes of the class in the mean of the span, by the map; absent where only some of what is mapped is drawn. */
+  readonly mean_bytes?: number;
   /** As sharesOfTurns has it; not known where absent. */
   readonly turnsOf?: ReturnType<typeof sharesOfTurns>;
 }
@@ -113,13 +116,16 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
   const designed = designWeights(found, place.rarityAt, elsewhere, (stratum) => lives(stratum).share);
   const hasAll = (stratum: string): boolean => !strayed.has(stratum);
   const weights = weightsOverTime(found, designed, span, hasAll, lives);
+  const bytes_error = (): number => bytesError(found, weights, span, hasAll, lives);
+  const { mean_bytes = 0 } = place;
+  const unmet = unmetShare(found, weights.total_bytes, bytes_error, { regions, span, mean_bytes });
   let drawn: Resamples | null = null;
   return {
     span,
     gap_ns: gap,
     trap_ns: trap,
     unwatched,
-    young,
+    young: Math.min(1, young + unmet),
     lost,
     touched_per_s,
     strays,
@@ -129,7 +135,7 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
     lawAt,
     rarityAt: place.rarityAt,
     weights,
-    bytes_error: () => bytesError(found, weights, span, hasAll, lives),
+    bytes_error,
     resamples: () => {
       drawn ??= resample(weights.stratum, seed, stream);
       return drawn;
@@ -331,7 +337,10 @@ export function groupsOf(input: AnalysisInput): Group[] {
       const touched_per_s = touchedPerSecond({ ...kind, span, faults: counted(span) }, (all) => all.first_touches);
       const seen = { unwatched: unwatched[s] ?? 0, young, lost, touched_per_s };
       const lives = { regions: ofClass, turnsOf: turns[s] ?? (() => null) };
-      const place = { span, gap, trap, ...seen, seed: input.seed, lawAt, ...lives };
+      // Of the others only what is in memory is drawn.
+      const isDrawnWhole = !unknown && kind.region_type !== "runtime";
+      const byMap = isDrawnWhole && mine.length > 0 ? { mean_bytes: meanBytes(ofClass, span) } : {};
+      const place = { span, gap, trap, ...seen, ...byMap, seed: input.seed, lawAt, ...lives };
       const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: 0 | 1 | 2): WatchSet =>
         watchSet(some, { ...place, rarityAt, strays: strays.filter(DESIGNS[which]) }, stream + which);
       const uniform = set(readable, rarity.readable, 0);

@@ -131,8 +131,8 @@ export function touchedWithin(group: Group, window: number): WindowTouched {
   // Draws tell the mean bytes of the span; at the moments from which a window fits into it there may have been less, or more, but no more than at the peak.
   const left = bytes < peakBytes(regions, span) ? Math.max(0, 1 - window / span.window_ns) : 1;
   const off = CI_Z * uniform.bytes_error();
-  // Nor do draws tell what there was while nothing was looked at.
-  const most = (1 + off) * (1 + uniform.unwatched);
+  // Nor do draws tell what there was while nothing was looked at, or was gone before they met it.
+  const most = ((1 + off) * (1 + uniform.unwatched)) / Math.max(Number.EPSILON, 1 - uniform.young);
   const moments = interval(
     share.value,
     share.lo === null ? null : share.lo * left * Math.max(0, 1 - off),

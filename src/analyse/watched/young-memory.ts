@@ -1,8 +1,11 @@
 /** Memory that had come so lately that no watch could be drawn from it, or few look at it: what is done to it then is in no sum, or counts for too little. */
 import { CENSORED } from "../../label/regions/places.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
+import { CI_Z } from "../../statistics/interval.ts";
 import type { Group, WatchSet } from "../input/group.ts";
+import type { WatchSample } from "../input/input.ts";
 import type { RegionSet } from "../input/region-set.ts";
-import type { Span } from "../input/span.ts";
+import { coveredNs, type Span } from "../input/span.ts";
 import type { FaultCounts } from "../process/fault-sums.ts";
 
 const PAGE_BYTES = 4096;
@@ -33,6 +36,47 @@ export function youngShare({ all, rows }: RegionSet, span: Span, lag_ns: number)
     if (isSeen) young += bytes * Math.max(0, Math.min(last, birth + lag_ns) - first);
   }
   return whole > 0 ? young / whole : 0;
+}
+
+/** While so many draws fell on each stratum of a class, in the mean, chance spares no large region of it: one that has none then cannot be drawn. */
+const MOST_SPARED = 4;
+/** Sums of the same bytes differ by as much. */
+const ROUNDING = 1e-9;
+
+const lifeOf = (birth_ns: number, death_ns: number | null, end_ns: number): string =>
+  `${Math.max(0, birth_ns)}/${death_ns === null || death_ns >= end_ns ? "" : death_ns}`;
+
+/**
+ * Share of a class's bytes and time in a span in which they were in regions that were gone before a draw met them, as far as the draws stand for
+ * fewer bytes than the map has, by more than their own error: what is large and there for less than a turn of the watches may be most of
+ * the class. Of many regions that are alike those that were drawn stand for the others.
+ * @param draws that stand for `total_bytes`
+ * @param error standard error of `total_bytes` over them
+ * @param mean_bytes by the map, in the mean of the span
+ */
+export function unmetShare(
+  draws: readonly WatchSample[],
+  total_bytes: number,
+  error: () => number,
+  { regions: { all, rows }, span, mean_bytes }: Pick<WatchSet, "regions" | "span"> & { readonly mean_bytes: number },
+): number {
+  const lacking = mean_bytes > 0 ? 1 - total_bytes / mean_bytes : 0;
+  if (!(lacking > ROUNDING) || draws.length === 0) return 0;
+  const end = span.end_ns[span.end_ns.length - 1] ?? 0;
+  const met = new Set(
+    draws.map(({ region_birth_ns, region_death_ns }) => lifeOf(region_birth_ns, region_death_ns, end)),
+  );
+  const most = MOST_SPARED * new Set(draws.map(({ stratum }) => stratum)).size;
+  const begins = Float64Array.from(draws, ({ begin_ns }) => begin_ns).sort();
+  const begun = (time: number): number => firstIndex(begins.length, (i) => (begins[i] ?? 0) < time);
+  let unmet = 0;
+  for (const row of rows) {
+    const [birth, death] = [all.birth_ns[row] as number, all.death_ns[row] as number];
+    if (begun(death) - begun(birth) >= most || met.has(lifeOf(birth, death, end))) continue;
+    unmet += ((all.end[row] as number) - (all.begin[row] as number)) * coveredNs(span, birth, death);
+  }
+  const share = unmet / span.window_ns / mean_bytes;
+  return Math.max(0, Math.min(lacking, share) - CI_Z * error());
 }
 
 /**
