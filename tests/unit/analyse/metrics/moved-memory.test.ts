@@ -1,24 +1,27 @@
 import { describe, expect, test } from "bun:test";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { seededRandom } from "../../../../src/statistics/prng.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 
 const WATCHES = 400;
 
 const WRITTEN = [
-  [5 * MS, "store"],
-  [10 * MS, "load"],
+  [0, "store"],
+  [5 * MS, "load"],
 ] as const;
-const READ = WRITTEN.slice(1);
+const READ = [[0, "load"]] as const;
 
 /**
- * Words that are used so, and go 25 ms after their arming. Where they only move, as realloc lets a large block grow, nobody sees how
+ * Words that are used so from a moment on that knows nothing of the arming, and go 25 ms after their arming. Where they only move, as realloc lets a large block grow, nobody sees how
  * often they are read at their other address.
  */
 function inputOf(is_moved: boolean, uses: readonly (readonly [number, "load" | "store"])[]) {
+  const random = seededRandom(7);
   const watches = Array.from({ length: WATCHES }, (_, i) => {
     const begin_ns = 2.4 * MS * i;
     const death_ns = begin_ns + 25 * MS;
-    const hits = uses.map(([time, op]) => [begin_ns + time, op] as const);
+    const first = begin_ns + 19 * random() * MS;
+    const hits = uses.map(([time, op]) => [first + time, op] as const);
     const times = { begin_ns, end_ns: death_ns, region_death_ns: death_ns, dwell_limit_ns: 100 * MS };
     const place = { watch_id: i, addr: BigInt(4096 + 8 * i), region_type: "runtime" as const };
     return watch(hits, { ...place, ...times, ended_by: "unmap", ...(is_moved ? { is_moved } : {}) });
