@@ -52,6 +52,13 @@ const ANY_CELL: CacheShape = { cells: 2 ** 32, streams: 1 };
  */
 const UNSURE = 128;
 
+/** Which of the arguments copied by a call of Go are its own, or a number of 4 bytes of one: the rest is what was left in registers. */
+const OWN_ARGUMENTS = new Map<number, readonly (1 | 2 | 3 | 4)[]>([
+  [PROBE.go_cache, [4]],
+  [PROBE.go_remove, [1, 2, 3]],
+  [PROBE.go_copy, [1, 2, 3]],
+]);
+
 interface OpenGraph {
   /** Without what is told of its batch. */
   readonly row: EngineRow<"step">;
@@ -203,13 +210,15 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
       const batch = probe === PROBE.go_forward ? decodeBatch(payload, unreadable) : undefined;
       if (batch === null) return unreadable === 0 ? "implausible" : "unreadable";
       // Go begins a function anew where its stack was too small, and a cache of several kinds does one thing in each.
-      const call = `${probe}/${batch === undefined ? args.slice(1).join() : JSON.stringify(batch)}`;
+      const named = OWN_ARGUMENTS.get(probe)?.map((i) => i32(args[i]));
+      const call = `${probe}/${batch === undefined ? named?.join() : JSON.stringify(batch)}`;
       if (call === last) return "duplicate";
       last = call;
       return batch === undefined ? change(record) : handOver(batch);
     },
     begin(record, tokens, written) {
-      last = "";
+      // A graph that turns keys where a call takes rows from a midst comes between the same call of two caches.
+      if (written !== null) last = "";
       if (written === null || isLeft) return;
       const n_tokens = tokens ?? written.tokens;
       const batch = batchOf(n_tokens);

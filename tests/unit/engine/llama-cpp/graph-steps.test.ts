@@ -281,4 +281,35 @@ describe("what Go does to its cache", () => {
     end();
     expect(rows().map(({ kind }) => kind)).toEqual(["kv_trim", "kv_shift", "decode", "decode"]);
   });
+
+  test("is told once where keys are turned for one cache of two before the other one does the same", () => {
+    const { take, end, remove, forward, begin, rows } = runner();
+    expect(remove(0n, 4n, 32n)).toBe("kept");
+    take(PROBE.graph_compute, [1n], graphBytes({ tokens: 1, op: 34 }));
+    end();
+    expect(remove(0n, 4n, 32n)).toBe("duplicate");
+    forward(token(0, 4));
+    begin(1, 4);
+    end();
+    expect(remove(0n, 4n, 32n)).toBe("kept");
+    expect(rows().map(({ kind }) => kind)).toEqual(["kv_trim", "kv_shift", "decode", "kv_trim", "kv_shift"]);
+  });
+
+  test("is told once by its arguments alone, whatever else is in registers, and above numbers of 4 bytes", () => {
+    const { take, rows } = runner();
+    const above = 0xabcdn << 32n;
+    const twice = (probe: number, args: readonly bigint[], again: readonly bigint[]) => [
+      take(probe, [1n, ...args]),
+      take(probe, [2n, ...again]),
+    ];
+    expect([
+      ...twice(PROBE.go_remove, [0n, 4n, 32n, 99n], [0n, above + 4n, above + 32n, 7n]),
+      ...twice(PROBE.go_copy, [0n, 1n, 8n, 99n], [0n, 1n, above + 8n, 7n]),
+      ...twice(PROBE.go_remove, [0n, 4n, 32n, 5n], [1n, 4n, 32n, 5n]),
+    ]).toEqual(["kept", "duplicate", "kept", "duplicate", "kept", "kept"]);
+    expect(rows().map(({ kind, sequence_id }) => `${kind} ${sequence_id}`)).toEqual([
+      ...["kv_trim 0", "kv_shift 0", "kv_trim 1", "kv_copy 1"],
+      ...["kv_trim 0", "kv_shift 0", "kv_trim 1", "kv_shift 1"],
+    ]);
+  });
 });
