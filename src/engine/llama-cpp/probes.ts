@@ -51,6 +51,7 @@ export const PROBE = {
   older_seq_keep: 42,
   older_seq_add: 43,
   older_seq_div: 44,
+  restore_file: 45,
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
@@ -122,7 +123,7 @@ const GGML_POINTS: readonly ProbePoint[] = [
   point("llama_memory_seq_div", PROBE.memory_seq_div, "none", null),
   point("llama_get_memory", PROBE.get_memory, "none", "none"),
   point("llama_state_set_data", PROBE.restore, "none", "none"),
-  point("llama_state_load_file", PROBE.restore, "none", "none"),
+  point("llama_state_load_file", PROBE.restore_file, "none", "none"),
   point("llama_state_seq_set_data", PROBE.restore_seq, "none", "none"),
   point("llama_state_seq_set_data_ext", PROBE.restore_seq_part, "none", "none"),
   point("llama_state_seq_load_file", PROBE.restore_seq_file, "none", "none"),
@@ -142,7 +143,7 @@ const OLDER_POINTS: readonly ProbePoint[] = [
   ]),
   point("llama_kv_cache_seq_shift", PROBE.older_seq_add, "none", "none"),
   point("llama_set_state_data", PROBE.restore, "none", "none"),
-  point("llama_load_session_file", PROBE.restore, "none", "none"),
+  point("llama_load_session_file", PROBE.restore_file, "none", "none"),
 ];
 
 const OLLAMA = "github.com/ollama/ollama";

@@ -7,7 +7,7 @@ import { cacheHeads, type PlacedRun } from "./cache-heads.ts";
 import { failedRestores } from "./calls/failed-restores.ts";
 import { isOlderCall, olderCalls } from "./calls/older-calls.ts";
 import { refusedTrims } from "./calls/refused-trims.ts";
-import { FILLS, HANDING_ON, kindOf, OF_GO, RETURNS } from "./calls/step-kinds.ts";
+import { FILLS, HANDING_ON, kindOf, OF_ALL, OF_GO, RETURNS } from "./calls/step-kinds.ts";
 import { tokensOfGraph } from "./decode-graph.ts";
 import { type BatchRun, decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import type { LayerReads } from "./expert-reads.ts";
@@ -288,7 +288,7 @@ export function stepLog(context: StepContext): StepLog {
       facts = { ...range, divisor: i32(fifth) };
       if (cache !== null) heads.forget(cache, sequence);
     } else {
-      if (record.probe === PROBE.restore) sequence = -1;
+      if (OF_ALL.has(record.probe)) sequence = -1;
       else sequence = i32(record.probe === PROBE.restore_seq_file ? third : fourth);
       if (record.probe === PROBE.restore_seq_part && (fifth & PARTIAL) !== 0n) facts = { partial: true };
       heads.forget(handle, sequence);

@@ -17,6 +17,7 @@ const KIND_OF = new Map<number, WordOf<"step", "kind">>([
   [PROBE.memory_seq_add, "kv_shift"],
   [PROBE.memory_seq_div, "kv_divide"],
   [PROBE.restore, "kv_restore"],
+  [PROBE.restore_file, "kv_restore"],
   [PROBE.restore_seq, "kv_restore"],
   [PROBE.restore_seq_part, "kv_restore"],
   [PROBE.restore_seq_file, "kv_restore"],
@@ -37,6 +38,8 @@ export const FILLS: ReadonlySet<number> = new Set([
 ]);
 /** Calls of Ollama's own engine. */
 export const OF_GO: ReadonlySet<number> = new Set([PROBE.go_forward, PROBE.go_cache, PROBE.go_remove, PROBE.go_copy]);
+/** Calls that restore what all sequences had. */
+export const OF_ALL: ReadonlySet<number> = new Set([PROBE.restore, PROBE.restore_file]);
 /** Calls that are told of once they return. */
 export const RETURNS: ReadonlySet<number> = new Set([
   PROBE.model_load,
