@@ -13,6 +13,12 @@ export interface CacheContext {
   readonly steps: readonly StepRow[];
 }
 
+/** A context since one of that address was made, until another one is, which may divide its cache otherwise. */
+export interface ContextLife extends CacheContext {
+  readonly from_ns: number;
+  readonly until_ns: number;
+}
+
 /** Steps that change a cache, and that are told of by the engine's memory, not by its context. */
 const OF_A_MEMORY = new Set(["kv_clear", "kv_trim", "kv_copy", "kv_keep", "kv_shift", "kv_divide"]);
 const CHANGES = new Set([...OF_A_MEMORY, "kv_restore", "decode", "context_free"]);
@@ -60,6 +66,17 @@ export function cacheContexts(all: readonly StepRow[]): { contexts: readonly Cac
   const byContext = Map.groupBy(steps, namedBy);
   const contexts = [...decoding].map((context) => ({ pid, engine, context, steps: byContext.get(context) ?? [] }));
   return { contexts, untold: null };
+}
+
+/** The contexts that had one address, one behind the other. */
+export function livesOf({ steps, ...name }: CacheContext): ContextLife[] {
+  const starts = [0, ...steps.flatMap(({ kind }, i) => (kind === "context" && i > 0 ? [i] : []))];
+  return starts.map((start, i) => {
+    const next = starts[i + 1];
+    const from_ns = i === 0 ? Number.NEGATIVE_INFINITY : (steps[start]?.begin_ns ?? 0);
+    const until_ns = next === undefined ? Number.POSITIVE_INFINITY : (steps[next]?.begin_ns ?? 0);
+    return { ...name, steps: steps.slice(start, next), from_ns, until_ns };
+  });
 }
 
 /** Calls that made contexts other than the one that decoded, of one engine in one process; none where its name is a pseudonym. */

@@ -6,7 +6,7 @@ import type { ModelFacts } from "../../schema/model-facts.ts";
 import { tooMany } from "../label-room.ts";
 import { type StepRow, withoutCut } from "../timeline/step-row.ts";
 import { type EarlyRows, earlyRows } from "./early-batches.ts";
-import { type CacheContext, cacheContexts, contextsOfTensors } from "./kv-contexts.ts";
+import { type CacheContext, type ContextLife, cacheContexts, contextsOfTensors } from "./kv-contexts.ts";
 import type { KvToken } from "./kv-token.ts";
 import { kvTokens, SEVERAL_CACHES } from "./kv-tokens.ts";
 import type { RowCopies } from "./moved-rows.ts";
@@ -148,6 +148,16 @@ function roomsOfContext(tokens: readonly KvToken[], tensors: readonly KvTensor[]
   });
 }
 
+/** Cells of one sequence where each has its own, by the tensors that were placed while a context lived; else by those that were there. */
+function streamCellsIn({ from_ns, until_ns }: ContextLife, tensors: readonly KvTensor[]): number | null {
+  const there = tensors.filter(({ birth_ns, death_ns }) => birth_ns < until_ns && death_ns > from_ns);
+  const placed = there.filter(({ birth_ns }) => birth_ns >= from_ns);
+  const divided = (placed.length > 0 ? placed : there).find(
+    ({ streams, layout }) => streams > 1 && !isInBlocks(layout),
+  );
+  return divided?.cells ?? null;
+}
+
 interface ContextRooms {
   readonly rooms: readonly { readonly room: number; readonly lives: readonly (KvToken | null)[] }[];
   /** The room of all its tensors. */
@@ -190,9 +200,7 @@ function allRows(
   });
   const number = new Map(tensors.map((tensor, k) => [tensor, k]));
   const tensorsOf = Map.groupBy(tensors, keyOf);
-  const streamCells = (context: CacheContext): number | null =>
-    (tensorsOf.get(keyOf(context)) ?? []).find(({ streams, layout }) => streams > 1 && !isInBlocks(layout))?.cells ??
-    null;
+  const streamCells = (life: ContextLife): number | null => streamCellsIn(life, tensorsOf.get(keyOf(life)) ?? []);
   const cellsOf = (context: CacheContext): number =>
     Math.max(0, ...(tensorsOf.get(keyOf(context)) ?? []).map(({ cells, streams }) => cells * streams));
   const windows = new Map<string, WindowCache>();

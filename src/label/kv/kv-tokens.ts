@@ -6,7 +6,7 @@ import { isBatch, type StepRow, withoutRefused } from "../timeline/step-row.ts";
 import type { CacheName } from "./cache-changes.ts";
 import { type EarlyContext, earlyReason, partedEarly, withKnown, writesRows } from "./early-batches.ts";
 import { cellList, cellsOf, cellTokens, rangesIn } from "./kv-cells.ts";
-import { type CacheContext, cacheContexts } from "./kv-contexts.ts";
+import { type CacheContext, type ContextLife, cacheContexts, livesOf } from "./kv-contexts.ts";
 import type { KvToken, TokenCounters } from "./kv-token.ts";
 import { type MovedRows, movedRows } from "./moved-rows.ts";
 import { movedCaches, tellsMoved } from "./moved-steps.ts";
@@ -188,6 +188,8 @@ interface ContextLayout extends CacheSettings {
   /** Other layers keep a state of each sequence. */
   readonly hasStates: boolean;
   readonly streamCells: number | null;
+  /** Some batch names the cells of its tokens. */
+  readonly tellsCells: boolean;
   /** Null where it has several caches of which nothing is known. */
   readonly window: WindowCache | null;
   readonly batches: number;
@@ -200,7 +202,7 @@ function contextTokens({ steps, ...name }: CacheContext, layout: ContextLayout, 
     if (window === null) return { tokens: [], untold: SEVERAL_CACHES };
     return windowTokens({ steps, ...name }, { ...layout, window }, counters);
   }
-  const tellsCells = caches === 1 && steps.some((step) => rowCellsOf(step) !== null && isBatch(step));
+  const tellsCells = caches === 1 && layout.tellsCells;
   // An engine of which graphs are read that name no cells is one that moves rows where there are holes between them.
   const mayMove = caches === 1 && !tellsCells;
   const place = { streamCells, tellsCells, mayMove, window: Number.POSITIVE_INFINITY };
@@ -310,7 +312,7 @@ function layerTokens(
 
 /**
  * Tokens of every engine and process with batches.
- * @param streamCells how many cells of a context's cache each sequence has for itself; null where all share them
+ * @param streamCells how many cells of a context's cache each sequence has for itself, while the context lives; null where all share them
  * @param windowOf what is known of the layers of a context that look back over a window; null where that is not enough,
  *   undefined where nothing says that some do
  * @param hasStates whether layers of an engine in a process keep a state of each sequence
@@ -318,7 +320,7 @@ function layerTokens(
  */
 export function kvTokens(
   steps: readonly StepRow[],
-  streamCells: (context: CacheContext) => number | null = () => null,
+  streamCells: (context: ContextLife) => number | null = () => null,
   mostTokens = Number.POSITIVE_INFINITY,
   windowOf: (context: CacheContext, lists: readonly CacheLists[]) => WindowCache | null | undefined = () => undefined,
   hasStates: (context: CacheContext) => boolean = () => false,
@@ -366,12 +368,16 @@ export function kvTokens(
         // Shares of what came early are those of one cache.
         const parted = window === null ? partedEarly(context.steps, tellsRows, knowsItsStart) : null;
         const sinceKnown = { ...context, steps: parted?.later ?? context.steps };
-        const place = { streamCells: streamCells(context), hasStates: hasStates(context) };
-        const layout = { ...place, window, batches, ...settings, caches };
-        const ofContext = contextTokens(sinceKnown, layout, counters);
-        found.push(named === null ? ofContext.tokens : withOwners(ofContext.tokens, named));
-        if (ofContext.untold !== null) untold.add(ofContext.untold);
-        else if (parted !== null) early.push(withKnown(parted.early, context, ofContext.tokens));
+        const tellsCells = context.steps.some((step) => rowCellsOf(step) !== null && isBatch(step));
+        const layout = { tellsCells, hasStates: hasStates(context), window, batches, ...settings, caches };
+        const lives = livesOf(sinceKnown).map((life) =>
+          contextTokens(life, { ...layout, streamCells: streamCells(life) }, counters),
+        );
+        const tokens = lives.flatMap((life) => life.tokens);
+        found.push(named === null ? tokens : withOwners(tokens, named));
+        for (const life of lives) if (life.untold !== null) untold.add(life.untold);
+        if (parted !== null && lives.every((life) => life.untold === null))
+          early.push(withKnown(parted.early, context, tokens));
       }
     }
   }

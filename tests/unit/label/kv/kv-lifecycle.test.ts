@@ -67,3 +67,28 @@ test("no row has a life in a cache of one dimension, which does not say how many
   const rows = kvRows(STEPS, [flat], 0n);
   expect([rows.tokens, rows.tensors, rows.untold, rows.rowless_bytes]).toEqual([[], [], FLAT_CACHE, 64]);
 });
+
+test("a context at the address of one that was freed shares its cells as its own tensors say, not as those of the first", () => {
+  const one = (kind: string, begin_ns: number, more: object) =>
+    step(kind, begin_ns, { sequence_id: 1, detail: JSON.stringify({ context: "0xa", ...more }) });
+  const life = (begin_ns: number) => [
+    step("context", begin_ns, { result: 0xa }),
+    { ...batch(begin_ns + 100, 0), sequence_id: 0 },
+    one("kv_copy", begin_ns + 200, { sequence_from: 0, position_from: -1, position_to: -1 }),
+    one("context_free", begin_ns + 300, {}),
+  ];
+  const shared = (birth_ns: bigint) => ({ ...cache("shared", birth_ns), death_ns: birth_ns + 300n });
+  const split = (birth_ns: bigint) => ({ ...shared(birth_ns), name: "split", shape: "4x4x2x1" });
+  const lives = (...tensors: readonly TensorLifetime[]) =>
+    kvRows([...life(0), ...life(1000)], tensors, 0n).tokens.map(({ write_ns, shared_with }) => [write_ns, shared_with]);
+  const [together, apart] = [
+    (begin_ns: number) => [[begin_ns + 100, [1]]],
+    (begin_ns: number) => [
+      [begin_ns + 100, []],
+      [begin_ns + 200, []],
+    ],
+  ];
+  expect(lives(shared(10n), shared(1010n))).toEqual([...together(0), ...together(1000)]);
+  expect(lives(shared(10n), split(1010n))).toEqual([...together(0), ...apart(1000)]);
+  expect(lives(split(10n), shared(1010n))).toEqual([...apart(0), ...together(1000)]);
+});
