@@ -30,6 +30,9 @@ function namedBy(step: StepRow): string | null {
   return typeof context === "string" ? context : null;
 }
 
+/** True for a call that could not make a context. */
+const madeNone = ({ kind, result }: StepRow): boolean => kind === "context" && result === 0;
+
 /**
  * Steps behind the batches that name no context, where later ones do: the former are of the time before we looked, with what was
  * changed until then. So it is where graphs were seen to write a cache before the probes of the calls came that decode them.
@@ -55,8 +58,9 @@ export function cacheContexts(all: readonly StepRow[]): { contexts: readonly Cac
   if (decoding.size <= 1) {
     // Of another context that never decoded, nothing is in a cache.
     const mine = steps.filter((step) => {
+      if (only === null) return true;
       const name = namedBy(step);
-      return name === null || only === null || name === only;
+      return name === only || (name === null && !madeNone(step));
     });
     return { contexts: [{ pid, engine, context: only, steps: mine }], untold: null };
   }
@@ -68,21 +72,28 @@ export function cacheContexts(all: readonly StepRow[]): { contexts: readonly Cac
   return { contexts, untold: null };
 }
 
-/** The contexts that had one address, one behind the other. */
+/** The contexts that had one address, one behind the other; the last step of each is the making of the next, which ends what it held. */
 export function livesOf({ steps, ...name }: CacheContext): ContextLife[] {
   const starts = [0, ...steps.flatMap(({ kind }, i) => (kind === "context" && i > 0 ? [i] : []))];
   return starts.map((start, i) => {
     const next = starts[i + 1];
     const from_ns = i === 0 ? Number.NEGATIVE_INFINITY : (steps[start]?.begin_ns ?? 0);
     const until_ns = next === undefined ? Number.POSITIVE_INFINITY : (steps[next]?.begin_ns ?? 0);
-    return { ...name, steps: steps.slice(start, next), from_ns, until_ns };
+    return { ...name, steps: steps.slice(start, next === undefined ? next : next + 1), from_ns, until_ns };
   });
 }
 
-/** Calls that made contexts other than the one that decoded, of one engine in one process; none where its name is a pseudonym. */
+/**
+ * Calls that made contexts other than the one that decoded, or none, of one engine in one process; the former are not told where its name
+ * is a pseudonym.
+ */
 function madeBeside(only: string | null, steps: readonly StepRow[]): readonly StepRow[] {
-  if (only === null || !/^0x[0-9a-f]+$/.test(only)) return [];
-  return steps.filter((step) => step.kind === "context" && namedBy(step) !== null && namedBy(step) !== only);
+  if (only === null) return [];
+  const isTold = /^0x[0-9a-f]+$/.test(only);
+  return steps.filter((step) => {
+    const name = step.kind === "context" ? namedBy(step) : null;
+    return madeNone(step) || (isTold && name !== null && name !== only);
+  });
 }
 
 /**

@@ -49,6 +49,23 @@ test("a token has a row in each tensor of the context that decoded it, and none 
   expect(rows.untold).toBeNull();
 });
 
+test("a call that made no context leaves the rows of the one that decodes, and what it placed is none of its tensors", () => {
+  const failed = step("context", 240, { result: 0 });
+  const rows = kvRows(
+    [...STEPS, failed].toSorted((a, b) => a.begin_ns - b.begin_ns),
+    [cache("mine", 10n), cache("gone", 260n)],
+    0n,
+  );
+  expect(rows.tokens.map(({ evict_ns, total_reads }) => [evict_ns, total_reads])).toEqual([
+    [null, 1],
+    [null, 0],
+  ]);
+  expect(rows.tensors.map(({ name, context }) => [name, context])).toEqual([
+    ["mine", "0xa"],
+    ["gone", null],
+  ]);
+});
+
 test("a context with a pseudonym is not taken for another one than that which was made", () => {
   const hidden = STEPS.map((one) => (one.detail === null ? one : { ...one, detail: '{"context":"n1"}' }));
   const rows = kvRows(hidden, [cache("mine", 10n)], 0n);
@@ -91,4 +108,14 @@ test("a context at the address of one that was freed shares its cells as its own
   expect(lives(shared(10n), shared(1010n))).toEqual([...together(0), ...together(1000)]);
   expect(lives(shared(10n), split(1010n))).toEqual([...together(0), ...apart(1000)]);
   expect(lives(split(10n), shared(1010n))).toEqual([...apart(0), ...together(1000)]);
+});
+
+test("rows of a context end where another one is made at its address, if nobody saw it freed", () => {
+  const again = [step("context", 400, { result: 0xa }), batch(500, 0)];
+  const rows = kvRows([...STEPS, ...again], [cache("mine", 10n)], 0n);
+  expect(rows.tokens.map(({ write_ns, evict_ns, end }) => [write_ns, evict_ns, end?.by ?? null])).toEqual([
+    [200, 400, "cleared"],
+    [300, 400, "cleared"],
+    [500, null, null],
+  ]);
 });
