@@ -259,10 +259,12 @@ export function stepLog(context: StepContext): StepLog {
   function change(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const [handle, second, third, fourth, fifth] = record.args;
     const namesContext = kind === "kv_restore" || isOlderCall(record);
-    const cache = namesContext ? handle : (contextOf.get(handle) ?? heads.only());
+    const named = namesContext ? handle : contextOf.get(handle);
+    // Of a memory that nobody was seen to ask for it is likely, and no more: one that has not decoded yet may have it.
+    const cache = named ?? heads.only();
     const place = {
       ...(namesContext ? {} : { memory: hex(handle) }),
-      ...(cache === null ? {} : { context: hex(cache) }),
+      ...(named === undefined ? {} : { context: hex(named) }),
     };
     const stretch = { sequence: i32(second), from: i32(third), to: i32(fourth) };
     const range = { position_from: stretch.from, position_to: stretch.to };
@@ -274,7 +276,8 @@ export function stepLog(context: StepContext): StepLog {
       if (cache !== null) heads.clear(cache);
     } else if (kind === "kv_trim") {
       const kept_guesses = cache === null ? 0 : heads.trim(cache, stretch);
-      facts = { sequence, ...range, ...(kept_guesses > 0 ? { kept_guesses } : {}) };
+      const guesses = cache !== null && kept_guesses > 0 ? { context: hex(cache), kept_guesses } : {};
+      facts = { sequence, ...range, ...guesses };
     } else if (kind === "kv_copy") {
       sequence = i32(third);
       facts = { sequence_from: stretch.sequence, position_from: i32(fourth), position_to: i32(fifth) };

@@ -3,6 +3,8 @@ import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
 import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import { stepLog } from "../../../../src/engine/llama-cpp/step-log.ts";
 import type { CacheShape } from "../../../../src/engine/llama-cpp/written-cells.ts";
+import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
+import { stepRows } from "../../../../src/label/timeline/step-row.ts";
 import {
   type BatchFields,
   batchBytes,
@@ -198,6 +200,29 @@ describe("the steps of a process", () => {
       ["kv_restore", 3, { context: "0xa000", partial: true }],
       ["kv_restore", 2, { context: "0xa000" }],
     ]);
+  });
+
+  test("leave it open whose cache is changed where nobody saw of whom its memory is, though one context alone was seen", () => {
+    const steps = log();
+    decode(steps, 1n, { tokens: 4 });
+    steps.take(rawRecord({ probe: PROBE.memory_clear, args: [6n, 1n], time: 10n }));
+    // Another one decodes for the first time, whose memory that may have been.
+    decode(steps, 20n, { tokens: 9 }, 0n, 0xa000n);
+    const rows = steps.takeRows();
+    expect(rows.map(({ kind, detail }) => [kind, JSON.parse(detail ?? "{}").context ?? null])).toEqual([
+      ["decode", "0x9000"],
+      ["kv_clear", null],
+      ["decode", "0xa000"],
+    ]);
+    const told = (count: number) =>
+      kvTokens(
+        stepRows(
+          rows.slice(0, count).map((row) => ({ ...row, engine: "llama.cpp" })),
+          0n,
+        ),
+      );
+    expect(told(2).tokens.map(({ end }) => end?.by)).toEqual(Array(4).fill("cleared"));
+    expect(told(3)).toMatchObject({ tokens: [], untold: "a step does not say which of 2 contexts it is about" });
   });
 
   test("say no next row of a cache of which the order of rows is not known", () => {
