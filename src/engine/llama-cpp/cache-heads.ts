@@ -1,6 +1,7 @@
 /** Where the next token of each sequence will stand, by context: fed by batches, and by what changes a cache. */
 import type { KvHead } from "../engine.ts";
 import { periodsBetween } from "../probing/step-periods.ts";
+import { covers, endOf, type HeldPositions, moved, together, within, without } from "./calls/held-positions.ts";
 import type { BatchRun } from "./decode-step.ts";
 import { ENGINE_NAME } from "./probes.ts";
 
@@ -22,8 +23,8 @@ export interface Stretch {
 }
 
 interface Head {
-  /** Position of the next token, by sequence. */
-  readonly next: Map<number, number>;
+  /** The positions that each sequence has: its next token comes behind the last. */
+  readonly held: Map<number, HeldPositions>;
   /** Position from which on the last batch of a sequence asked for logits, NONE where it did not; missing where that is not known. */
   readonly asking: Map<number, number>;
   /** Of a sequence whose last batch was a draft: where it stood. */
@@ -60,8 +61,8 @@ export interface CacheHeads {
   clear(context: bigint): void;
   /** @returns how many guesses of a draft stay, where what is behind them goes; 0 where there was none, or nothing is known of it */
   trim(context: bigint, stretch: Stretch): number;
-  /** @param end of the positions that are copied; negative for all that the other one has */
-  copy(context: bigint, from: number, sequence: number, end: number): void;
+  /** @param end of the positions that are copied; negative for all that the other one has. @param first of them; the begin unless told */
+  copy(context: bigint, from: number, sequence: number, end: number, first?: number): void;
   /** The cache of a context is divided into as many streams, each of one sequence where there are several. */
   divide(context: bigint, streams: number): void;
   keep(context: bigint, sequence: number): void;
@@ -99,7 +100,7 @@ export function cacheHeads(): CacheHeads {
     if (!head) {
       const others = made.has(context) ? "nothing" : "unseen";
       head = {
-        ...{ next: new Map(), asking: new Map(), drafts: new Map(), promptsAsk: null },
+        ...{ held: new Map(), asking: new Map(), drafts: new Map(), promptsAsk: null },
         ...{
           others,
           exceptions: new Set(),
@@ -118,31 +119,43 @@ export function cacheHeads(): CacheHeads {
   /** Says of a sequence, or where negative of all, what it holds. */
   function say(head: Head, sequence: number, holds: Head["others"]): void {
     if (sequence < 0) {
-      head.next.clear();
+      head.held.clear();
       head.asking.clear();
       head.drafts.clear();
       head.exceptions.clear();
       head.others = holds;
       return;
     }
-    head.next.delete(sequence);
+    head.held.delete(sequence);
     head.asking.delete(sequence);
     head.drafts.delete(sequence);
     if (head.others === holds) head.exceptions.delete(sequence);
     else head.exceptions.add(sequence);
   }
 
-  /** Position of the next token of a sequence; null where what it holds was not seen. */
-  function nextOf({ next, others, exceptions }: Head, sequence: number): number | null {
+  /** The positions that a sequence has; null where they were not seen. */
+  function heldBy({ held, others, exceptions }: Head, sequence: number): HeldPositions | null {
     const isEmpty = (others === "nothing") !== exceptions.has(sequence);
-    return next.get(sequence) ?? (isEmpty ? 0 : null);
+    return held.get(sequence) ?? (isEmpty ? [] : null);
+  }
+
+  /** Position of the next token of a sequence; null where what it holds was not seen. */
+  function nextOf(head: Head, sequence: number): number | null {
+    const held = heldBy(head, sequence);
+    return held && endOf(held);
+  }
+
+  /** Says which positions a sequence has. */
+  function hold(head: Head, sequence: number, held: HeldPositions): void {
+    if (held.length === 0) say(head, sequence, "nothing");
+    else head.held.set(sequence, held);
   }
 
   /** True where it is known that no logits were asked for in front of a position, of which a token there would be sampled. */
   function isUnasked(head: Head, sequence: number, position: number): boolean {
     if (position === 0) return true;
     const next = nextOf(head, sequence);
-    const asking = head.next.has(sequence) ? head.asking.get(sequence) : NONE;
+    const asking = head.held.has(sequence) ? head.asking.get(sequence) : NONE;
     // Behind what its sequence holds it comes where a batch was not seen.
     return asking !== undefined && next !== null && position <= Math.min(asking, next);
   }
@@ -158,8 +171,8 @@ export function cacheHeads(): CacheHeads {
   }
 
   /** True where the last batch of a sequence asked for logits of its last token, behind which a position is. */
-  function isAsked({ next, asking }: Head, sequence: number, position: number): boolean {
-    return position === next.get(sequence) && (asking.get(sequence) ?? NONE) < position;
+  function isAsked({ held, asking }: Head, sequence: number, position: number): boolean {
+    return position === endOf(held.get(sequence) ?? []) && (asking.get(sequence) ?? NONE) < position;
   }
 
   /** True for a token that was sampled with guesses behind it, in a context whose prompts are seen to ask otherwise. */
@@ -219,8 +232,8 @@ export function cacheHeads(): CacheHeads {
     }
   }
 
-  function named({ next }: Head, sequence: number): number[] {
-    return sequence < 0 ? [...next.keys()] : [sequence];
+  function named({ held }: Head, sequence: number): number[] {
+    return sequence < 0 ? [...held.keys()] : [sequence];
   }
 
   return {
@@ -231,13 +244,13 @@ export function cacheHeads(): CacheHeads {
     },
     place(context, runs) {
       const head = headOf(context);
-      const next = new Map(head.next);
+      const next = new Map<number, number>();
       asks ||= runs.some(({ asking }) => (asking ?? 0) > 0);
       const placed: PlacedRun[] = [];
       for (const run of runs) {
         let { position } = run;
         if (position === null) {
-          const ends = run.sequences.map((sequence) => nextOf({ ...head, next }, sequence));
+          const ends = run.sequences.map((sequence) => next.get(sequence) ?? nextOf(head, sequence));
           if (!ends.every((end) => end !== null)) return null;
           position = Math.max(0, ...ends);
         }
@@ -263,23 +276,24 @@ export function cacheHeads(): CacheHeads {
       noteBeside(context, runs ?? []);
       if (runs === null) {
         head.isLinear = false;
-        head.asking.clear();
-        head.drafts.clear();
-        return;
+        return say(head, -1, "unseen");
       }
       let tokens = 0;
       for (const run of runs) {
         tokens += run.tokens;
         const end = run.position + run.tokens;
         for (const sequence of run.sequences) {
-          head.next.set(sequence, end);
+          const held = head.held.get(sequence) ?? [];
+          // What is between was in a batch that nobody saw.
+          const first = Math.min(run.position, endOf(held));
+          head.held.set(sequence, together(within(held, 0, first), [[first, end]]));
           if (run.isDraft) head.drafts.set(sequence, run);
           else head.drafts.delete(sequence);
           if (run.asking === null) head.asking.delete(sequence);
           else head.asking.set(sequence, run.asking > 0 ? end - run.asking : NONE);
         }
       }
-      if (head.next.size > 1 || !head.next.has(0)) head.isLinear = false;
+      if (head.held.size > 1 || !head.held.has(0)) head.isLinear = false;
       if (tokens !== sequencesIn(runs).size) return;
       head.begins.push(begin);
       if (head.begins.length > PERIODS + 1) head.begins.shift();
@@ -299,33 +313,34 @@ export function cacheHeads(): CacheHeads {
       }
       for (const id of named(head, sequence)) {
         head.drafts.delete(id);
-        const next = head.next.get(id);
-        if (next === undefined || from >= next) continue;
+        const held = head.held.get(id) ?? [];
+        const next = endOf(held);
+        if (from >= next) continue;
         const asking = head.asking.get(id) ?? NONE;
         if (asking >= from && asking < next && (end < 0 || asking < end))
           head.asking.set(id, end >= 0 && end < next ? end : NONE);
         if (end >= 0 && end < next) head.isLinear = false;
-        else if (from <= 0) say(head, id, "nothing");
-        else head.next.set(id, from);
+        hold(head, id, without(held, from, end < 0 ? next : end));
       }
       return kept;
     },
-    copy(context, from, sequence, end) {
+    copy(context, from, sequence, end, first = 0) {
       const head = headOf(context);
       head.isLinear = false;
       if (from === sequence) return;
       head.drafts.delete(sequence);
-      const next = nextOf(head, from);
-      const before = nextOf(head, sequence);
-      const reach = next !== null && end >= 0 ? Math.min(next, end) : next;
-      // What it had further on stays where both share the cells, and goes where each has its own.
-      if (reach === null || before === null || before > reach) say(head, sequence, "unseen");
-      else if (reach > 0) {
-        const asking = head.next.has(from) ? head.asking.get(from) : NONE;
-        head.next.set(sequence, reach);
-        if (asking === undefined) head.asking.delete(sequence);
-        else head.asking.set(sequence, asking < reach ? asking : NONE);
-      }
+      const held = heldBy(head, from);
+      const before = heldBy(head, sequence);
+      const given = held && within(held, first, end < 0 ? endOf(held) : end);
+      // What it had besides stays where both share the cells, and goes where each has its own.
+      const isSure = head.streams !== null || (given !== null && before !== null && covers(given, before));
+      if (given === null || before === null || !isSure) return say(head, sequence, "unseen");
+      const isLonger = endOf(given) >= endOf(before);
+      const asking = head.held.has(from) ? head.asking.get(from) : NONE;
+      hold(head, sequence, head.streams === 1 ? together(before, given) : given);
+      if (head.streams === 1 && !isLonger) return;
+      if (asking === undefined) head.asking.delete(sequence);
+      else head.asking.set(sequence, asking < endOf(given) ? asking : NONE);
     },
     divide(context, streams) {
       headOf(context).streams = streams;
@@ -334,12 +349,12 @@ export function cacheHeads(): CacheHeads {
       const head = headOf(context);
       // The cells of the others are not looked at where it has its own.
       if ((head.streams ?? 1) > 1) return;
-      const next = nextOf(head, sequence);
+      const held = heldBy(head, sequence);
       const asking = head.asking.get(sequence);
       say(head, -1, head.streams === null && head.others === "unseen" ? "unseen" : "nothing");
-      if (next === null) say(head, sequence, "unseen");
-      else if (next > 0) {
-        head.next.set(sequence, next);
+      if (held === null) say(head, sequence, "unseen");
+      else if (held.length > 0) {
+        head.held.set(sequence, held);
         if (asking !== undefined) head.asking.set(sequence, asking);
       }
     },
@@ -348,11 +363,13 @@ export function cacheHeads(): CacheHeads {
       head.isLinear = false;
       for (const id of named(head, sequence)) {
         head.drafts.delete(id);
-        const next = head.next.get(id);
-        if (next === undefined || from >= next || (end >= 0 && end < next)) continue;
-        head.next.set(id, Math.max(0, next + positions));
+        const held = head.held.get(id);
+        if (held === undefined || from >= endOf(held)) continue;
+        const last = end < 0 ? endOf(held) : end;
         const asking = head.asking.get(id);
-        if (asking !== undefined && asking >= from) head.asking.set(id, asking + positions);
+        hold(head, id, moved(held, from, last, positions));
+        if (asking !== undefined && asking >= from && asking < last && head.held.has(id))
+          head.asking.set(id, asking + positions);
       }
     },
     forget(context, sequence) {
@@ -370,12 +387,12 @@ export function cacheHeads(): CacheHeads {
     kvHeads: (pid) =>
       [...heads]
         .filter(([, { isLinear }]) => isLinear)
-        .map(([context, { next }]) => ({
+        .map(([context, { held }]) => ({
           engine: ENGINE_NAME,
           pid,
           context,
-          next_row: next.get(0) ?? 0,
-          sequences: next.size,
+          next_row: endOf(held.get(0) ?? []),
+          sequences: held.size,
         })),
   };
 }

@@ -281,7 +281,7 @@ export function stepLog(context: StepContext): StepLog {
     } else if (kind === "kv_copy") {
       sequence = i32(third);
       facts = { sequence_from: stretch.sequence, position_from: i32(fourth), position_to: i32(fifth) };
-      if (cache !== null) heads.copy(cache, stretch.sequence, sequence, i32(fifth));
+      if (cache !== null) heads.copy(cache, stretch.sequence, sequence, i32(fifth), i32(fourth));
     } else if (kind === "kv_keep") {
       if (cache !== null) heads.keep(cache, sequence);
     } else if (kind === "kv_shift") {

@@ -313,6 +313,68 @@ describe("the positions that a batch leaves to the engine", () => {
     expect(firstOf(heads, 2)).toBeUndefined();
   });
 
+  test("are behind what is left where a sequence ends in a stretch that was taken from its midst", () => {
+    const cut = (...changes: readonly ((heads: ReturnType<typeof driven>) => void)[]) => {
+      const heads = driven();
+      heads.batch([0, 0, 40, 1]);
+      for (const change of changes) change(heads);
+      return firstOf(heads, 0);
+    };
+    const trim = (from: number, to: number) => (heads: ReturnType<typeof driven>) =>
+      void heads.trim(CONTEXT, { sequence: 0, from, to });
+    const shift = (from: number, to: number, positions: number) => (heads: ReturnType<typeof driven>) =>
+      heads.shift(CONTEXT, { sequence: 0, from, to }, positions);
+    expect([15, 20, 21].map((end) => cut(trim(10, 20), trim(end, -1)))).toEqual([10, 10, 21]);
+    expect(cut(trim(10, 20), trim(12, 25), trim(24, -1))).toBe(10);
+    expect(cut(trim(0, 10), trim(5, -1))).toBe(0);
+    expect(cut(trim(10, 20), shift(20, -1, -10), trim(15, -1))).toBe(15);
+    expect(cut(trim(10, 20), shift(30, -1, 5), trim(33, -1))).toBe(30);
+    expect(cut(shift(3, 5, 100))).toBe(105);
+    expect(cut(shift(0, -1, -40))).toBe(0);
+    expect(cut(trim(10, 20), (heads) => void heads.batch([0, 40, 9, 1]), trim(20, -1))).toBe(10);
+  });
+
+  test("are those where a sequence was given rows from whose midst some were taken", () => {
+    const heads = driven();
+    heads.batch([0, 0, 40, 1]);
+    heads.trim(CONTEXT, { sequence: 0, from: 10, to: 20 });
+    heads.copy(CONTEXT, 0, 1, 15);
+    heads.copy(CONTEXT, 0, 2, -1);
+    heads.copy(CONTEXT, 0, 3, -1, 30);
+    heads.trim(CONTEXT, { sequence: 2, from: 15, to: -1 });
+    expect([0, 1, 2, 3].map((id) => firstOf(heads, id))).toEqual([40, 10, 10, 40]);
+    heads.trim(CONTEXT, { sequence: 3, from: 30, to: -1 });
+    expect(firstOf(heads, 3)).toBe(0);
+    heads.keep(CONTEXT, 0);
+    heads.trim(CONTEXT, { sequence: 0, from: 20, to: -1 });
+    expect([0, 1].map((id) => firstOf(heads, id))).toEqual([10, 0]);
+  });
+
+  test("are not known where a sequence has rows of its own that the other one lacks, and nobody knows whether these stay", () => {
+    const heads = driven();
+    heads.batch([0, 0, 40, 1], [1, 0, 15, 1]);
+    heads.trim(CONTEXT, { sequence: 0, from: 10, to: 20 });
+    heads.copy(CONTEXT, 0, 1, -1);
+    expect(firstOf(heads, 1)).toBeUndefined();
+    const shared = driven();
+    shared.batch([0, 0, 40, 1], [1, 0, 15, 1]);
+    shared.divide(CONTEXT, 1);
+    shared.trim(CONTEXT, { sequence: 0, from: 10, to: 20 });
+    shared.copy(CONTEXT, 0, 1, -1);
+    shared.trim(CONTEXT, { sequence: 1, from: 20, to: -1 });
+    expect(firstOf(shared, 1)).toBe(15);
+  });
+
+  test("are not known behind a batch of which they were not known, whichever sequences it had", () => {
+    const heads = driven();
+    heads.batch([0, 0, 40, 1]);
+    heads.forget(CONTEXT, 1);
+    heads.batch([0, null, 1, 1], [1, null, 1, 1]);
+    expect([0, 1, 2].map((id) => firstOf(heads, id))).toEqual([undefined, undefined, undefined]);
+    heads.batch([0, 41, 1, 1]);
+    expect([0, 1].map((id) => firstOf(heads, id))).toEqual([42, undefined]);
+  });
+
   test("are those of each sequence where one is kept in a cache that has cells for each", () => {
     const kept = (streams: number) => {
       const heads = driven();
