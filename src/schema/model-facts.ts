@@ -27,6 +27,8 @@ export const modelFactsSchema = z.object({
   /** How many tokens back some layers look, and these; missing where none do, and where it is not certain. */
   window_tokens: z.int().min(1).optional(),
   window_layers: z.array(z.int().min(0)).readonly().optional(),
+  /** Some layers may look back over a window, of which no more is certain; missing where they do not, and where it is known which do. */
+  has_other_windows: z.boolean().optional(),
 });
 export type ModelFacts = z.output<typeof modelFactsSchema>;
 

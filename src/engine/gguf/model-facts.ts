@@ -2,7 +2,7 @@
 import type { ModelFacts } from "../../schema/model-facts.ts";
 import type { GgufDirectory } from "./directory.ts";
 import { readGgufFile } from "./file.ts";
-import { windowLayers } from "./window-layers.ts";
+import { mayHaveWindows, windowLayers } from "./window-layers.ts";
 
 /** Names are printed and become keys: those of a hostile file may be anything. */
 const NAME = /^[\x20-\x7e]{1,128}$/;
@@ -36,11 +36,12 @@ export function factsOfModel(directory: GgufDirectory): ModelFacts {
   const architecture = textOf(directory, "general.architecture");
   const field = (key: string): number | null => countOf(directory, `${architecture}.${key}`);
   const said = (key: string) => (directory.metadata.has(`${architecture}.${key}`) ? field(key) : undefined);
-  const windows = windowLayers(architecture, {
+  const header = {
     layers: field("block_count"),
     window: said("attention.sliding_window"),
     period: said("attention.sliding_window_pattern"),
-  });
+  };
+  const windows = windowLayers(architecture, header);
   return {
     name: textOf(directory, "general.name"),
     architecture,
@@ -58,6 +59,7 @@ export function factsOfModel(directory: GgufDirectory): ModelFacts {
     experts_used: field("expert_used_count"),
     context_tokens: field("context_length"),
     ...windows,
+    ...(mayHaveWindows(architecture, header) ? { has_other_windows: true } : {}),
   };
 }
 

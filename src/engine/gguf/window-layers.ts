@@ -34,6 +34,10 @@ const ARCHITECTURES: ReadonlyMap<string, Windows> = new Map([
   ["smallthinker", { period: 4, isFullFirst: true, always: 4096 }],
 ]);
 const MOST_LAYERS = 1024;
+/** Has windows of tokens whether its header says so or not. */
+const ALWAYS = "llama4";
+/** Has windows by its header, which llama.cpp passes over. */
+const NEVER = "phi3";
 
 /** What a header says of windows: undefined where it does not, null where it lists layers one by one, which is not read. */
 interface WindowHeader {
@@ -57,4 +61,14 @@ export function windowLayers(architecture: string | null, header: WindowHeader):
   const full = windows.isFullFirst ? 0 : period - 1;
   const window_layers = Array.from({ length: layers }, (_, layer) => layer).filter((layer) => layer % period !== full);
   return { window_tokens, window_layers };
+}
+
+/** True where some layers may look back over a window of which it is not certain how far, or which they are. */
+export function mayHaveWindows(architecture: string | null, header: WindowHeader): boolean {
+  const { layers, window, period } = header;
+  if (windowLayers(architecture, header) !== null || architecture === NEVER) return false;
+  const only = ARCHITECTURES.get(architecture ?? "")?.layers;
+  if (only !== undefined && layers !== null && layers !== only) return false;
+  const isSaid = window === undefined ? architecture === ALWAYS : window !== 0;
+  return isSaid && (period === undefined || period === null || period > 1);
 }

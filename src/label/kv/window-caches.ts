@@ -35,9 +35,11 @@ function shapeOf(tensors: readonly KvTensor[]): Pick<KvTensor, "cells" | "stream
   return isOne && first !== undefined ? first : null;
 }
 
-/** True where tensors are those of a model of which it is certain that some layers look back over a window. */
+/** True where tensors are those of a model of which it is certain that some layers look back over a window, or that they may. */
 export function haveWindows(tensors: readonly KvTensor[], model: ModelFacts | null): boolean {
   const layers = new Set(tensors.map(({ layer }) => layer));
+  // Some of those of which less is certain have no rows.
+  if (model?.has_other_windows === true) return layers.size <= (model.layers ?? layers.size);
   return (model?.window_layers?.length ?? 0) > 0 && layers.size === model?.layers;
 }
 

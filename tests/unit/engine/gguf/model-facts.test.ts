@@ -67,3 +67,20 @@ test("what is no whole GGUF has no facts", () => {
   expect(modelFacts(path)).toBeNull();
   expect(modelFacts(join(folder, "missing.gguf"))).toBeNull();
 });
+
+test("a header that tells of a window tells what layers have it, or that some may", () => {
+  const facts = (architecture: string, window: number) => {
+    const { window_tokens, window_layers, has_other_windows } = factsOfModel({
+      ...{ version: 3, tensors: [], alignmentBytes: 32, dataOffset: 0, fileBytes: 100 },
+      metadata: new Map<string, string | number>([
+        ["general.architecture", architecture],
+        [`${architecture}.block_count`, 2],
+        [`${architecture}.attention.sliding_window`, window],
+      ]),
+    });
+    return [window_tokens, window_layers, has_other_windows];
+  };
+  expect(facts("gemma2", 512)).toEqual([512, [0], undefined]);
+  expect(facts("gemma3n", 512)).toEqual([undefined, undefined, true]);
+  expect(facts("llama", 0)).toEqual([undefined, undefined, undefined]);
+});

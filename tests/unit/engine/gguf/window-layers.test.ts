@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { windowLayers } from "../../../../src/engine/gguf/window-layers.ts";
+import { mayHaveWindows, windowLayers } from "../../../../src/engine/gguf/window-layers.ts";
 
 const layersOf = (architecture: string, layers: number, window?: number | null, period?: number | null) => {
   const found = windowLayers(architecture, { layers, window, period });
@@ -31,5 +31,29 @@ describe("layers that look back over a window", () => {
     ["more layers than there are", "gemma3", 2 ** 31, 512, undefined],
   ] as const)("are not certain with %s", (_, architecture, layers, window, period) => {
     expect(layersOf(architecture, layers, window, period)).toBeNull();
+  });
+});
+
+describe("layers of which no more is known than that they may look back over a window", () => {
+  const may = (architecture: string | null, window?: number | null, period?: number | null, layers = 48) =>
+    mayHaveWindows(architecture, { layers, window, period });
+
+  test.each([
+    ["a header says how long it is, whatever the architecture", "gemma3n", 512, undefined],
+    ["it lists them", "gemma4", 512, null],
+    ["it has a window for each layer", "mimo2", null, undefined],
+    ["the architecture has windows of its own", "llama4", undefined, undefined],
+  ] as const)("are there where %s", (_, architecture, window, period) => {
+    expect(may(architecture, window, period)).toBe(true);
+  });
+
+  test.each([
+    ["no header says so", "llama", undefined, undefined],
+    ["the window is none", "llama4", 0, undefined],
+    ["every layer looks back over all", "gemma3", 512, 1],
+    ["the engine passes it over", "phi3", 2047, undefined],
+    ["the engine passes it over in models of so many layers", "exaone4", 4096, undefined],
+  ] as const)("are not where %s", (_, architecture, window, period) => {
+    expect(may(architecture, window, period)).toBe(false);
   });
 });

@@ -144,6 +144,10 @@ test.each([0, 1])(
     const alike = [tensor(0, 64), tensor(1, 64)];
     const rows = kvRows(steps, alike, 0n, Number.POSITIVE_INFINITY, MODEL);
     expect([rows.tokens, rows.untold]).toEqual([[], SEVERAL_CACHES]);
+    for (const layers of [2, 3, null]) {
+      const other = { layers, has_other_windows: true } as unknown as ModelFacts;
+      expect(kvRows(steps, alike, 0n, Number.POSITIVE_INFINITY, other).untold).toBe(SEVERAL_CACHES);
+    }
     const plain = { layers: 2 } as unknown as ModelFacts;
     expect(kvRows(steps, alike, 0n, Number.POSITIVE_INFINITY, plain).untold).toBeNull();
   },
