@@ -82,6 +82,8 @@ export interface EngineSession extends SeenOfEngines {
   leave(): void;
   /** Detaches; the last rows, and what was lost. Called when nothing is seen any more. */
   stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[] };
+  /** True where an engine was found in a process that is not gone. */
+  isIn(pid: number): boolean;
   /** Lets go of a process that is gone; its rows come with the next drain. */
   forget(pid: number): void;
   /** What the engines could not tell so far, and why. */
@@ -289,6 +291,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       owned.dispose();
       return stopped;
     },
+    isIn: (pid) => mapping.values().some((pids) => pids.has(pid)),
     forget(pid) {
       for (const engine of followed) engine.forget(pid);
       covered.forget(pid);

@@ -16,6 +16,7 @@ import { snapshotRows } from "../lifecycle/maps-look.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
 import { deviceLibraries } from "./device-libraries.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
+import { namelessModels } from "./nameless-models.ts";
 import { mappedObjects, symbolAddresses } from "./symbol-address.ts";
 import { weightFiles } from "./weight-files.ts";
 
@@ -70,12 +71,14 @@ async function startEngine(
   using opening = new DisposableStack();
   opening.defer(() => void session.stop());
   const objects = createEngineObjects(session);
+  const models = namelessModels((pid) => session.isIn(pid));
   for (const path of paths) await session.attachObject(path, target.pid);
   if (!target.held) await offerMapped(objects, target.pid, looks.kind("looks at maps"));
   let changes = 0;
   let stopped: ReturnType<EngineSession["stop"]> | null = null;
 
   function follow(rows: readonly MappingEvent[]): void {
+    models.follow(rows);
     for (const { kind, pid } of rows) {
       if (kind !== "exit" && kind !== "exec") continue;
       session.forget(pid);
@@ -133,6 +136,7 @@ async function startEngine(
     warnings: () => [
       ...objects.warnings(),
       ...session.untold(),
+      ...models.warnings(),
       ...files.warnings(monotonicNs(), session),
       ...devices.warnings(),
     ],
