@@ -152,6 +152,8 @@ export interface EngineProcess {
   flush(isGone?: boolean): void;
   /** Takes the rows made since the last call. */
   takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
+  /** Records since the last call that were kept, and are of calls that began before the probes were there, as it turned out; none unless there. */
+  takeUnderWay?(): number;
   /** Times from one decode to the next, of the last of them. */
   tokenPeriodsNs(): number[];
   kvHeads(): KvHead[];

@@ -19,6 +19,8 @@ export interface GraphSteps {
   end(record: RawRecord): Outcome;
   /** A call that decodes began or returned: graphs are its, and not steps. */
   leave(): void;
+  /** Returns since the last call that were kept, of steps that began before the probes were there, as it turned out. */
+  takeUnderWay(): number;
   /** True once a graph was a step, and as long as no call that decodes is seen. */
   hasStepped(): boolean;
   /** Ends the graphs that have not returned: rows without an end. */
@@ -97,6 +99,7 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
   /** The last that a graph got, and the graph that got none behind it: the batch was its own, or that of it was lost. */
   let given: DecodedBatch | null = null;
   let lacking: OpenGraph | null = null;
+  let underWay = 0;
   let isTold = false;
   let hasStepped = false;
   /** Another engine calls the graphs. */
@@ -153,6 +156,7 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
       for (const [i, graph] of all.entries()) graph.batch = batches[i - 1] ?? null;
     }
     lacking = null;
+    if (isLate && steps.length > 0) underWay += 1;
     for (const step of isLate ? steps.slice(1) : steps) pushEnded(step);
   }
 
@@ -238,6 +242,11 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
       if (isSure || !isTold) pushEnded(ended);
       else if (early.push(ended) === UNSURE) settle(lacking !== null);
       return "kept";
+    },
+    takeUnderWay() {
+      const taken = underWay;
+      underWay = 0;
+      return taken;
     },
     hasStepped: () => (hasStepped || early.length > 0) && !isLeft,
     leave() {

@@ -260,6 +260,7 @@ export function processState(
       steps.flush();
     },
     takeRows: () => ({ tensors: map.takeRows(), steps: steps.takeRows() }),
+    takeUnderWay: steps.takeUnderWay,
     tokenPeriodsNs: steps.tokenPeriodsNs,
     kvHeads: steps.kvHeads,
     liveTensors: map.live,

@@ -34,6 +34,8 @@ export interface StepLog {
   isOfGraphs(): boolean;
   /** Ends the calls that have not returned: rows without an end. */
   flush(): void;
+  /** Records since the last call that were kept, of calls that began before the probes were there, as it turned out. */
+  takeUnderWay(): number;
   tokenPeriodsNs(): number[];
   kvHeads(): KvHead[];
 }
@@ -385,6 +387,7 @@ export function stepLog(context: StepContext): StepLog {
       return taken;
     },
     isOfGraphs: ofGraphs.hasStepped,
+    takeUnderWay: ofGraphs.takeUnderWay,
     flush,
     tokenPeriodsNs: heads.tokenPeriodsNs,
     kvHeads: () => heads.kvHeads(pid),

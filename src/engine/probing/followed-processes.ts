@@ -31,6 +31,8 @@ export interface FollowedProcesses {
   /** Ends every call that has not returned. */
   flush(): void;
   takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
+  /** Records since the last call that were kept, of calls that were under way, as it turned out. */
+  takeUnderWay(): number;
   states(): EngineProcess[];
   /** What could not be told of any of them, also of those that are gone, each once. */
   untold(): string[];
@@ -55,6 +57,7 @@ export function followedProcesses(
   const tensors: EngineRow<"tensor">[] = [];
   const steps: EngineRow<"step">[] = [];
   const untoldOfGone = new Set<string>();
+  let underWay = 0;
 
   function takeRowsOf({ state }: Followed): void {
     const rows = state.takeRows();
@@ -66,6 +69,7 @@ export function followedProcesses(
     leaving.delete(followed);
     followed.state.flush(true);
     takeRowsOf(followed);
+    underWay += followed.state.takeUnderWay?.() ?? 0;
     for (const why of followed.state.untold?.() ?? []) untoldOfGone.add(why);
     if (processes.get(followed.pid) === followed) processes.delete(followed.pid);
   }
@@ -115,6 +119,12 @@ export function followedProcesses(
     takeRows() {
       for (const followed of processes.values()) takeRowsOf(followed);
       return { tensors: tensors.splice(0), steps: steps.splice(0) };
+    },
+    takeUnderWay() {
+      for (const { state } of processes.values()) underWay += state.takeUnderWay?.() ?? 0;
+      const taken = underWay;
+      underWay = 0;
+      return taken;
     },
     untold: () => [
       ...new Set([...untoldOfGone, ...[...processes.values()].flatMap(({ state }) => state.untold?.() ?? [])]),

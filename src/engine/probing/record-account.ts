@@ -36,6 +36,8 @@ export interface AttachCounts {
 export interface RecordAccount {
   /** @param tellsPlaces whether the record tells where tensors lie, and nothing of steps */
   count(outcome: Outcome | "malformed", tellsPlaces?: boolean): void;
+  /** So many records that were kept are of calls that began before the probes were there, as it turned out. */
+  recountUnderWay(records: number): void;
   /** @param process names it among all that are followed */
   countLook(process: string, look: Look): void;
   /** @param isOver false while records may be under way: which of them are lost is not known yet */
@@ -86,6 +88,10 @@ export function recordAccount(): RecordAccount {
   return {
     count(outcome, tellsPlaces = false) {
       (tellsPlaces ? ofPlaces : outcomes)[outcome] += 1;
+    },
+    recountUnderWay(records) {
+      outcomes.kept -= records;
+      outcomes.under_way += records;
     },
     countLook: graphs.note,
     ledger(

@@ -202,6 +202,10 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     if (!ring.pending()) covered.letGo();
   }
 
+  function recount(): void {
+    for (const engine of followed) account.recountUnderWay(engine.takeUnderWay());
+  }
+
   /** True where each process that maps an engine has another one that is built on it. */
   function isCovered(engine: Engine): boolean {
     const pids = mapping.get(engine) ?? new Set();
@@ -242,6 +246,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       engine.retireForgotten();
       for (const { process, look: found } of engine.look(options.readMemory, isLast)) account.countLook(process, found);
     }
+    recount();
   }
 
   return {
@@ -286,6 +291,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       probes[Symbol.dispose]();
       takeRecords();
       for (const engine of followed) engine.flush();
+      recount();
       lastCounts = kernelCounts(object);
       stopped = { batches: rows.take(true), ledger: ledger() };
       owned.dispose();

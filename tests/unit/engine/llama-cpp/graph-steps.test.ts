@@ -187,8 +187,11 @@ describe("the steps of an engine that hands graphs to ggml itself", () => {
     ahead(late, 5, 8);
     late.begin(1, 8);
     late.end();
+    expect(late.log.takeUnderWay()).toBe(0);
     late.remove(0n, 1n, END);
     expect(told(late).slice(0, 3)).toEqual([6, 7, 8].map((position) => [position, position]));
+    // The first of the four is in no row, as a call that was under way.
+    expect([late.log.takeUnderWay(), late.log.takeUnderWay()]).toEqual([1, 0]);
   });
 
   test("keep them where the batch of one was lost", () => {
@@ -206,6 +209,7 @@ describe("the steps of an engine that hands graphs to ggml itself", () => {
       [null, undefined],
       [7, 7],
     ]);
+    expect(late.log.takeUnderWay()).toBe(0);
   });
 
   test("are told as they came where a batch of another number of tokens shows that each has its own, and after a while", () => {

@@ -15,6 +15,14 @@ test("a record that waits in the ring is lost where nobody comes for it, and not
   expect(lost(true)).toMatchObject({ seen: 10, kept: 5, dropped: 5, dropped_by: { ring_full: 3, not_drained: 2 } });
 });
 
+test("what turns out to be of calls that were under way is passed over, and was not kept", () => {
+  const account = recordAccount();
+  for (let i = 0; i < 7; i++) account.count("kept");
+  account.recountUnderWay(2);
+  const ledger = account.ledger({ ...KERNEL, hits: 7, ring_full: 0 }, ATTACHED, true);
+  expect(ledger.find(({ stage }) => stage === "decode")).toMatchObject({ seen: 7, kept: 5, filtered: 2, dropped: 0 });
+});
+
 test("a tensor of which the place could not be read leaves the steps whole, and a batch that could not be read the places not", () => {
   const lossWith = (isPlace: boolean): (number | null)[] => {
     const account = recordAccount();
