@@ -18,3 +18,22 @@ export function tokensOfGraph(payload: DataView, { tensor, operations, copied }:
   const tokens = elements(1);
   return elements(2) === 1n && elements(3) === 1n && tokens > 0n && tokens <= TOKEN_LIMIT ? Number(tokens) : null;
 }
+
+/**
+ * The address space in which the list of a graph's nodes lies: parts of it begin further on in it. The nodes themselves take forty times as
+ * much, so that the list of another graph is further away.
+ */
+const LIST_BYTES = 256n << 10n;
+
+/**
+ * Tells first parts of graphs from later ones, where another part of ggml computes what is between, or a callback asks to have nodes alone.
+ * @returns whether a part that tells of tokens begins a graph, for the first time or again, by the address of the list of its nodes
+ */
+export function graphBegins(): (list: bigint) => boolean {
+  const begun = new Set<bigint>();
+  return (list) => {
+    if (begun.values().some((first) => list > first && list - first < LIST_BYTES)) return false;
+    begun.add(list);
+    return true;
+  };
+}

@@ -8,7 +8,7 @@ import { failedRestores } from "./calls/failed-restores.ts";
 import { isOlderCall, olderCalls } from "./calls/older-calls.ts";
 import { refusedTrims } from "./calls/refused-trims.ts";
 import { FILLS, HANDING_ON, kindOf, OF_ALL, OF_GO, RETURNS } from "./calls/step-kinds.ts";
-import { tokensOfGraph } from "./decode-graph.ts";
+import { graphBegins, tokensOfGraph } from "./decode-graph.ts";
 import { type BatchRun, decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import type { LayerReads } from "./expert-reads.ts";
 import { filledBatches } from "./filled-batches.ts";
@@ -56,8 +56,9 @@ interface OpenCall {
   /** The tokens of a batch; null where they are not known. */
   readonly runs: readonly PlacedRun[] | null;
   readonly context: bigint;
-  /** Tokens of the graphs that were computed inside of it. */
+  /** Tokens of the graphs that were computed inside of it, and of which the first parts were seen. */
   graphTokens: number;
+  readonly beginsGraph: (list: bigint) => boolean;
   /** The cells that those graphs wrote, and the first byte of the tensor that has them. */
   readonly cells: CellRange[];
   cache: bigint | null;
@@ -182,6 +183,7 @@ export function stepLog(context: StepContext): StepLog {
       row,
       runs,
       graphTokens: 0,
+      beginsGraph: graphBegins(),
       cells: [],
       cache: null,
       isStep: isStep(record),
@@ -315,7 +317,8 @@ export function stepLog(context: StepContext): StepLog {
       for (const probe of [PROBE.decode, PROBE.process]) {
         const call = open.get(`${record.tid}/${probe}`);
         if (call === undefined) continue;
-        call.graphTokens += tokens ?? 0;
+        const list = record.payload.getBigUint64(layout.graph.nodes, true);
+        if (tokens !== null && call.beginsGraph(list)) call.graphTokens += tokens;
         call.cells.push(...(written?.ranges ?? []));
         call.cache = written?.addr ?? call.cache;
       }

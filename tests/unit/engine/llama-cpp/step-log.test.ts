@@ -321,6 +321,20 @@ describe("the steps of a process", () => {
     expect(steps.takeRows().map(({ detail }) => detail)).toEqual(['{"path":"/m.gguf"}']);
   });
 
+  test("count the tokens of graphs that are computed in parts by the first part of each, which may look up rows too", () => {
+    const steps = log();
+    const [list, other] = [0x7f00_0000_0000n, 0x7f00_0010_0000n];
+    steps.take(rawRecord({ probe: PROBE.process, args: [CONTEXT, 1n, 0x5000n] }));
+    for (const [from, tokens] of [
+      ...[[list, 40] as const, [list + 8n, 7] as const, [list + 8000n, 1] as const],
+      ...[[list, 40] as const, [list + 8000n, 1] as const],
+      ...[[other, 9] as const, [other + 8000n, 2] as const],
+    ])
+      graphOf(steps, { tokens, list: from });
+    steps.take(rawRecord({ probe: PROBE.process, isReturn: true, args: [0n] }));
+    expect(steps.takeRows().filter(({ kind }) => kind === "decode")).toMatchObject([{ n_tokens: 89 }]);
+  });
+
   test("name the sequences of a batch that was filled token by token, where its graphs have as many tokens", () => {
     const steps = log();
     const batch = 0x5000n;
