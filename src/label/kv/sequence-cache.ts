@@ -146,7 +146,6 @@ export function sequenceCache(name: CacheName): SequenceCache {
   function trimOne(step: StepRow, sequence: Sequence, { from, to: end }: Positions, how: KvEnd): void {
     const isWhole = from <= 0 && end === Number.POSITIVE_INFINITY;
     if (isWhole) Object.assign(sequence, { unseen: null, due: null });
-    else if (sequence.due !== null && end === Number.POSITIVE_INFINITY) sequence.due = Math.min(sequence.due, from);
     let older = false;
     /** Of the rows since the last cut those that stay, less those that go. */
     let staying = 0;
@@ -163,6 +162,8 @@ export function sequenceCache(name: CacheName): SequenceCache {
       leave(row, sequence.id, step.begin_ns, how);
     }
     sequence.rows = kept;
+    // A stretch that was taken from its midst before may lie in front of where it is cut.
+    if (sequence.due !== null) sequence.due = Math.min(sequence.due, 1 + (kept.at(-1)?.position ?? -1));
     if (end !== Number.POSITIVE_INFINITY && (kept.at(-1)?.position ?? -1) >= end) leaveOrder();
     // What was guessed ahead and given up in the next step goes on, and a chat of which less than half of a turn is cut; a rest begins anew.
     if (isWhole || (older && end === Number.POSITIVE_INFINITY)) {

@@ -208,6 +208,18 @@ describe("a sequence that gets the rows of one that was there before", () => {
       [1, [], 1, 0],
     ]);
     expect(shared(null, trim, copy(100, 3), ofSequence(200, 1, 2))).toContain("before it was known which rows");
+    // What is left ends in front of a stretch that was taken from the midst before.
+    const hole = [
+      change("kv_trim", 150, 1, { position_from: 1, position_to: 3 }),
+      change("kv_trim", 160, 1, { position_from: 2 }),
+    ];
+    expect(shared(null, trim, copy(100, 4), ...hole, ofSequence(200, 1, 1)).slice(0, 2)).toEqual([
+      [0, [1], 0, 1],
+      [0, [1], 1, 0],
+    ]);
+    expect(shared(null, trim, copy(100, 4), ...hole, ofSequence(200, 1, 2))).toContain(
+      "before it was known which rows",
+    );
     const emptied = change("kv_restore", 150, 1);
     expect(shared(null, trim, copy(100, 2), emptied, ofSequence(200, 1, 1)).slice(2)).toEqual([
       [1, [], 0, 1],
