@@ -268,13 +268,14 @@ function layerTokens(
   for (const step of steps) {
     const detail = detailOf(step);
     const sequence = step.sequence_id;
+    // Of a call that placed nothing it makes no difference what it was asked to.
+    if (step.kind === "encode" || (step.kind === "decode" && hasPlacedNothing(step.result ?? 0))) continue;
     if (step.kind === "decode" && step.n_tokens === null) {
       return { tokens: [], untold: "a batch could not be read" };
     }
-    if (step.kind === "decode" && step.result !== null && step.result !== 0 && !hasPlacedNothing(step.result)) {
+    if (step.kind === "decode" && (step.result ?? 0) !== 0) {
       return { tokens: [], untold: "a batch was given up in its midst" };
     }
-    if (step.kind === "encode") continue;
     if (isBatch(step)) {
       const runs = runsOf(step);
       if (runs === null) return { tokens: [], untold: untoldBatch(step, steps, batches) };

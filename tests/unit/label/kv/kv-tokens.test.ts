@@ -341,6 +341,8 @@ describe("what nobody told", () => {
       untold(step("decode", 100, { n_tokens: 4, n_sequences: 1, position_first: 0, result }), ofSequence(200, 0, 0));
     for (const result of [2, -2, -3]) expect(ended(result)).toContain("given up");
     for (const result of [1, -1]) expect(ended(result)).toBeNull();
+    const unread = (result: number) => untold(ofSequence(100, 0, 0), step("decode", 200, { n_tokens: null, result }));
+    expect([0, 1, -1].map(unread)).toEqual(["a batch could not be read", null, null]);
     const short = JSON.stringify({ kv_rows: [[0, 0, 3]] });
     expect(untold(step("decode", 100, { n_tokens: 4, n_sequences: 2, detail: short }))).toContain(
       "sequences of a batch",
