@@ -3,7 +3,7 @@ import type { Labelled } from "../../label/label-run.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { ModelFacts } from "../../schema/model-facts.ts";
 import { loadAllocations } from "../process/load-allocations.ts";
-import { cacheClears } from "../steps/cache-clears.ts";
+import { clearsTold } from "../steps/cache-clears.ts";
 import { passGapNs } from "../watched/passes.ts";
 import type { AnalysisInput } from "./input.ts";
 import { loadAccessSums, loadRegionSamples, type SumsInput } from "./load-access-sums.ts";
@@ -43,7 +43,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     steps,
     originNs: labelled.origin_ns,
     windowNs: labelled.window_ns,
-    clears: cacheClears(kvRows, labelled.kvRows.early?.held),
+    clears: clearsTold(kvRows, labelled.kvRows),
     gapNs: passGapNs(facts.trap_cost_ns),
     memoryBytes,
   };

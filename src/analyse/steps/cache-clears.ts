@@ -1,4 +1,5 @@
 /** When a whole KV cache was emptied: the life of every cell ends at that time, and its next write begins another. */
+import type { KvRows } from "../../label/kv/kv-lifecycle.ts";
 import type { KvRowSample } from "../input/input.ts";
 
 /**
@@ -23,4 +24,12 @@ export function cacheClears(
     if (written === i + 1) clears.push(end);
   }
   return Float64Array.from(clears);
+}
+
+/** The same by all rows of a run: none where some are not told, as their cache may have held them at any time. */
+export function clearsTold(
+  rows: readonly KvRowSample[],
+  { untold, early }: Pick<KvRows, "untold" | "early">,
+): Float64Array {
+  return cacheClears(untold === null ? rows : [], early?.held);
 }

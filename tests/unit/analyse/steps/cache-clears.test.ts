@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { KvRowSample } from "../../../../src/analyse/input/input.ts";
-import { cacheClears } from "../../../../src/analyse/steps/cache-clears.ts";
+import { cacheClears, clearsTold } from "../../../../src/analyse/steps/cache-clears.ts";
 
 function row(write_ns: number, evict_ns: number): KvRowSample {
   return {
@@ -25,4 +25,10 @@ test("a clear is where the last live row leaves, a trim that leaves some is none
 test("a cache that nobody empties has no clear", () => {
   expect(cacheClears([row(0, Number.NaN), row(1, Number.NaN)])).toHaveLength(0);
   expect(cacheClears([])).toHaveLength(0);
+});
+
+test("no clear is taken from the rows of one context where those of another are not told, whose cache goes on", () => {
+  const rows = [row(0, 100), row(110, 200)];
+  expect([...clearsTold(rows, { untold: null, early: null })]).toEqual([100, 200]);
+  expect([...clearsTold(rows, { untold: "a batch was given up in its midst", early: null })]).toEqual([]);
 });
