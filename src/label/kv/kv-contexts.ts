@@ -84,22 +84,23 @@ export function livesOf({ steps, ...name }: CacheContext): ContextLife[] {
 }
 
 /**
- * Calls that made contexts other than the one that decoded, or none, of one engine in one process; the former are not told where its name
- * is a pseudonym.
+ * Calls that made contexts other than those that decoded, or none, of one engine in one process; the former are not told where names are
+ * pseudonyms.
  */
-function madeBeside(only: string | null, steps: readonly StepRow[]): readonly StepRow[] {
-  if (only === null) return [];
-  const isTold = /^0x[0-9a-f]+$/.test(only);
+function madeBeside(contexts: readonly CacheContext[], steps: readonly StepRow[]): readonly StepRow[] {
+  const decoding = new Set(contexts.flatMap(({ context }) => context ?? []));
+  if (decoding.size === 0) return [];
+  const areTold = [...decoding].every((name) => /^0x[0-9a-f]+$/.test(name));
   return steps.filter((step) => {
     const name = step.kind === "context" ? namedBy(step) : null;
-    return madeNone(step) || (isTold && name !== null && name !== only);
+    return madeNone(step) || (areTold && name !== null && !decoding.has(name));
   });
 }
 
 /**
  * Whose cache tensors of one engine in one process are, by when they were placed: while the context was made, or, for
- * those found later, while it decoded. Null where that was not seen, or several worked at that time; also for a tensor that
- * was placed while another context was made, where only one decoded.
+ * those found later, while it decoded. Null where that was not seen, or several worked at that time; undefined for one of a context that
+ * decodes nothing, as it was placed while that was made.
  * @param steps of that engine in that process
  */
 export function contextsOfTensors(
@@ -107,24 +108,23 @@ export function contextsOfTensors(
   tensors: readonly TensorLifetime[],
   steps: readonly StepRow[],
   originNs: bigint,
-): Map<TensorLifetime, string | null> {
+): Map<TensorLifetime, string | null | undefined> {
   const [only] = contexts;
   const calls = contexts.map(({ context, steps }) => ({
     context,
     calls: steps.filter(({ kind }) => kind === "context" || kind === "decode"),
   }));
-  const beside = contexts.length === 1 ? madeBeside(only?.context ?? null, steps) : [];
+  const beside = madeBeside(contexts, steps);
   return new Map(
     tensors.map((tensor) => {
       const born = Number(tensor.birth_ns - originNs);
-      if (contexts.length <= 1) {
-        const isOther = beside.some(({ begin_ns, end_ns }) => begin_ns <= born && born <= end_ns);
-        return [tensor, isOther ? null : (only?.context ?? null)];
-      }
+      const isOther = beside.some(({ begin_ns, end_ns }) => begin_ns <= born && born <= end_ns);
+      if (contexts.length <= 1) return [tensor, isOther ? undefined : (only?.context ?? null)];
       const working = calls.filter(({ calls: list }) => {
         const before = list[firstIndex(list.length, (i) => (list[i]?.begin_ns ?? 0) <= born) - 1];
         return before !== undefined && before.end_ns >= born;
       });
+      if (isOther) return [tensor, working.length === 0 ? undefined : null];
       return [tensor, working.length === 1 ? (working[0]?.context ?? null) : null];
     }),
   );

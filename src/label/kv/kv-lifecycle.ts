@@ -87,7 +87,7 @@ const hasRows = (life: TensorLifetime): boolean =>
 /** Cache tensors with rows: [elements per token, tokens, streams]. */
 function kvTensors(
   lives: readonly TensorLifetime[],
-  contextOf: ReadonlyMap<TensorLifetime, string | null>,
+  contextOf: ReadonlyMap<TensorLifetime, string | null | undefined>,
   originNs: bigint,
 ): KvTensor[] {
   const out: KvTensor[] = [];
@@ -194,9 +194,9 @@ function allRows(
   let homeless = false;
   const tensors = [...Map.groupBy(caches, engineOf)].flatMap(([engine, lives]) => {
     const { contexts } = cacheContexts(stepsOf.get(engine) ?? []);
-    const placed = kvTensors(lives, contextsOfTensors(contexts, lives, stepsOf.get(engine) ?? [], originNs), originNs);
-    homeless ||= contexts.length > 1 && placed.some(({ context }) => context === null);
-    return placed;
+    const contextOf = contextsOfTensors(contexts, lives, stepsOf.get(engine) ?? [], originNs);
+    homeless ||= contexts.length > 1 && lives.some((life) => hasRows(life) && contextOf.get(life) === null);
+    return kvTensors(lives, contextOf, originNs);
   });
   const number = new Map(tensors.map((tensor, k) => [tensor, k]));
   const tensorsOf = Map.groupBy(tensors, keyOf);

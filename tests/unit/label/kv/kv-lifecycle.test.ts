@@ -49,6 +49,21 @@ test("a token has a row in each tensor of the context that decoded it, and none 
   expect(rows.untold).toBeNull();
 });
 
+test("rows of two contexts are told beside a third that decodes nothing, and not where a tensor may be of any", () => {
+  const other = (begin_ns: number) =>
+    step("decode", begin_ns, { position_first: 0, n_tokens: 1, detail: JSON.stringify({ context: "0xb" }) });
+  const made = (begin_ns: number, result: number) => step("context", begin_ns, { result });
+  const steps = [made(0, 0xa), made(60, 0xb), made(120, 0xc), batch(200, 0), other(300)];
+  const tensors = [cache("a", 10n), cache("b", 70n), cache("c", 130n)];
+  const rows = kvRows(steps, tensors, 0n);
+  expect([rows.untold, rows.tokens.length]).toEqual([null, 2]);
+  expect(rows.tensors.map(({ context }) => context)).toEqual(["0xa", "0xb", null]);
+  const open = "a cache tensor does not say of which context it is";
+  expect(kvRows(steps, [...tensors, cache("d", 180n)], 0n).untold).toBe(open);
+  const meanwhile = [...steps, made(310, 0xd)];
+  expect(kvRows(meanwhile, [...tensors, cache("d", 320n)], 0n).untold).toBe(open);
+});
+
 test("a call that made no context leaves the rows of the one that decodes, and what it placed is none of its tensors", () => {
   const failed = step("context", 240, { result: 0 });
   const rows = kvRows(
