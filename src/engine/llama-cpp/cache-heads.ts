@@ -313,9 +313,9 @@ export function cacheHeads(): CacheHeads {
       }
       for (const id of named(head, sequence)) {
         head.drafts.delete(id);
-        const held = head.held.get(id) ?? [];
-        const next = endOf(held);
-        if (from >= next) continue;
+        const held = head.held.get(id);
+        const next = endOf(held ?? []);
+        if (held === undefined || from >= next) continue;
         const asking = head.asking.get(id) ?? NONE;
         if (asking >= from && asking < next && (end < 0 || asking < end))
           head.asking.set(id, end >= 0 && end < next ? end : NONE);

@@ -365,6 +365,18 @@ describe("the positions that a batch leaves to the engine", () => {
     expect(firstOf(shared, 1)).toBe(15);
   });
 
+  test("are not known of one of which nobody knows what it has, where a part of that is taken from its begin", () => {
+    const heads = driven();
+    heads.forget(CONTEXT, 1);
+    heads.trim(CONTEXT, { sequence: 1, from: -1, to: 5 });
+    heads.shift(CONTEXT, { sequence: 1, from: -1, to: -1 }, -5);
+    expect(firstOf(heads, 1)).toBeUndefined();
+    heads.batch([1, 30, 2, 1]);
+    heads.trim(CONTEXT, { sequence: 1, from: -1, to: 5 });
+    heads.shift(CONTEXT, { sequence: 1, from: 5, to: -1 }, -5);
+    expect(firstOf(heads, 1)).toBe(27);
+  });
+
   test("are not known behind a batch of which they were not known, whichever sequences it had", () => {
     const heads = driven();
     heads.batch([0, 0, 40, 1]);
