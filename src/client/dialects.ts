@@ -21,6 +21,8 @@ export interface AnswerEvent {
   /** Tokens that it brings, where it does not say how many there are by now. */
   readonly tokens: number;
   readonly is_last: boolean;
+  /** The server says that it goes no further, whatever it says behind that. */
+  readonly is_given_up: boolean;
   /** Null where it counts nothing. */
   readonly counts: ServerCounts | null;
   /** What the server calls the request; null where it does not say. */
@@ -91,20 +93,30 @@ const llamaServer: Dialect = {
       tokens_so_far: tokensSoFar(data, most),
       tokens: is_last || isError(data) ? 0 : 1,
       is_last,
+      is_given_up: isError(data),
       counts,
       name: null,
     };
   },
 };
 
+/** Of an event that says nothing. */
+const NOTHING: AnswerEvent = {
+  ...{ tokens_so_far: null, tokens: 0, is_last: false, is_given_up: false, counts: null, name: null },
+};
+
 const count = z.int().min(0).max(4e9);
 const text = z.string().nullable().catch(null);
 const chunkSchema = z.object({
   id: z.string().min(1).max(MOST_NAME_CHARS).nullable().catch(null),
+  // vLLM and SGLang tell an error in the midst of an answer, and send the same last event behind it as behind any other.
+  error: z.unknown().optional(),
+  object: text,
   choices: z
     .array(
       z.object({
         text,
+        finish_reason: text,
         // Of a chat, which a model may think or say; the two words for thoughts are of different servers.
         delta: z.object({ content: text, reasoning: text, reasoning_content: text }).nullable().catch(null),
       }),
@@ -123,13 +135,17 @@ const chunkSchema = z.object({
 /** A name that no other request has, without a dash, which ends parts of names. */
 export const freshRequestId = (): string => crypto.randomUUID().replaceAll("-", "");
 
+/** How an answer ends that the server does not go on with. */
+const GIVEN_UP = new Set<string | null>(["abort", "error"]);
+
 /** An event of the common form. One with text is one token, where it does not say how many there are by now. */
 function openAiChunk(data: string, most: number): AnswerEvent {
-  const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, name: null };
-  if (data.trim() === "[DONE]") return { ...nothing, is_last: true };
+  if (data.trim() === "[DONE]") return { ...NOTHING, is_last: true };
   const chunk = chunkSchema.safeParse(parsedJson(data)).data;
-  if (chunk === undefined) return nothing;
+  if (chunk === undefined) return NOTHING;
   const { id: name, choices } = chunk;
+  const isError = (chunk.error ?? null) !== null || chunk.object === "error";
+  const is_given_up = isError || choices.some(({ finish_reason }) => GIVEN_UP.has(finish_reason));
   // Ollama counts behind the answer alone, and says before that there are none, of the prompt neither.
   const countsNothing = chunk.usage?.prompt_tokens === 0 && chunk.usage.completion_tokens === 0;
   const usage = choices.length > 0 && countsNothing ? null : chunk.usage;
@@ -149,7 +165,7 @@ function openAiChunk(data: string, most: number): AnswerEvent {
   const said = choices.length > 0 && usage !== null ? usage.completion_tokens : Number.NaN;
   const texts = choices.flatMap(({ text, delta }) => [text, ...Object.values(delta ?? {})]);
   const tokens = texts.some((one) => (one ?? "") !== "") ? 1 : 0;
-  return { ...nothing, tokens_so_far: said <= most ? said : null, tokens, counts, name };
+  return { ...NOTHING, tokens_so_far: said <= most ? said : null, tokens, is_given_up, counts, name };
 }
 
 /**
@@ -198,13 +214,12 @@ const partSchema = z.object({
  * last counts them all; of the prompt it counts what was in the cache too, and does not say how much that was.
  */
 function ollamaPart(data: string, most: number): AnswerEvent {
-  const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, name: null };
   const part = partSchema.safeParse(parsedJson(data)).data;
-  if (part === undefined) return nothing;
+  if (part === undefined) return NOTHING;
   const { response, thinking, message, done, prompt_eval_count, eval_count, eval_duration } = part;
   const texts = [response, thinking, message?.content ?? "", message?.thinking ?? ""];
   const tokens = texts.some((text) => text !== "") ? 1 : 0;
-  if (!done) return { ...nothing, tokens };
+  if (!done) return { ...NOTHING, tokens };
   const counts =
     prompt_eval_count === null && eval_count === null
       ? null
@@ -216,7 +231,7 @@ function ollamaPart(data: string, most: number): AnswerEvent {
           sequence_id: null,
         };
   const tokens_so_far = eval_count !== null && eval_count <= most ? eval_count : null;
-  return { ...nothing, tokens_so_far, tokens, is_last: true, counts };
+  return { ...NOTHING, tokens_so_far, tokens, is_last: true, counts };
 }
 
 /**

@@ -113,6 +113,7 @@ export async function exchange({ url, api, signal, heard, ...request }: TokenReq
       counts = event.counts ?? counts;
       named ??= event.name;
       isNameless = false;
+      if (event.is_given_up) throw new MrmTraceError("target", "the server gave up a completion in its midst", HINT);
       if (event.is_last) {
         is_whole = true;
         break;

@@ -86,7 +86,7 @@ describe("events of Ollama", () => {
     expect(part({ response: "", done: false })).toMatchObject({ tokens: 0, is_last: false });
     const last = { response: "", done: true, prompt_eval_count: 9, eval_count: 3, eval_duration: 5 };
     expect(part(last)).toEqual({
-      ...{ tokens_so_far: 3, tokens: 0, is_last: true, name: null },
+      ...{ tokens_so_far: 3, tokens: 0, is_last: true, is_given_up: false, name: null },
       counts: { prompt_tokens: 9, evaluated_tokens: null, output_tokens: 3, output_ns: 5, sequence_id: null },
     });
   });

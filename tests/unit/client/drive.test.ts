@@ -163,6 +163,22 @@ describe("our client of a server", () => {
     ]);
   });
 
+  test.each([
+    ["an error", '{"error":{"message":"EngineCore died","type":"InternalServerError","code":500}}'],
+    ["an error in the words of older builds", '{"object":"error","message":"no","code":400}'],
+    ["the end of what was put off", '{"id":"cmpl-1","choices":[{"text":"","finish_reason":"abort"}]}'],
+  ])("takes an answer for cut where a server tells %s in its midst and then ends it as any other", async (_, told) => {
+    const token = 'data: {"id":"cmpl-1","choices":[{"text":"a","finish_reason":null}]}\n\n';
+    const said = `${token}${token}data: ${told}\n\ndata: [DONE]\n\n`;
+    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(said) });
+    servers.push(server);
+    const url = `http://127.0.0.1:${server.port}`;
+    for (const api of ["openai", "openai-chat"] as const) {
+      const { ended } = await driven({ ...SETTINGS, api, url });
+      expect(ended).toMatchObject([{ status: "cut", http_status: 200, request: "cmpl-1", streamed_tokens: 2 }]);
+    }
+  });
+
   test("takes one event for a token where a server says none before it counts, as Ollama does", async () => {
     const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     const all = { prompt_tokens: 13, completion_tokens: 4, total_tokens: 17 };
