@@ -15,7 +15,7 @@ import { type RequestRows, requestRows, type SharedRows, type StepRows } from ".
 import { requestStates } from "./request-states.ts";
 import { runnerFinder } from "./runner-finder.ts";
 import { sequenceOwners } from "./sequence-owners.ts";
-import { hasBlocks, stepBlocks } from "./step-blocks.ts";
+import { fillsCache, hasBlocks, stepBlocks } from "./step-blocks.ts";
 
 /** Steps between which the times of the last are kept. */
 const PERIODS = 32;
@@ -30,12 +30,19 @@ interface OpenStep {
   shared: readonly SharedRows[];
   /** Blocks that were given out again for it. */
   freed: StepRows["freed"];
-  /** Calls of attention so far that were told, by the address of the layer's keys, and how many returned. */
-  readonly layers: Set<bigint>;
+  /** Calls of attention so far that were told, each of a layer, and how many returned. */
+  calls: number;
   returns: number;
   /** One of them was seen, understood or not. */
   isCalled: boolean;
   isDecode: boolean;
+}
+
+/** A cache of a model with several kinds of layers, which may keep their rows in the same memory: whose it is, a whole step says. */
+interface Unplaced {
+  readonly cache: LayerCache;
+  readonly first: Pick<RawRecord, "timestamp_ns" | "tid">;
+  readonly layers: Set<number>;
 }
 
 const OTHER_BLOCKS =
@@ -50,17 +57,22 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   const owners = sequenceOwners();
   const classes = pythonClasses();
   const live = new Map<bigint, LiveTensor>();
+  const unplaced = new Map<bigint, Unplaced>();
   const begins: bigint[] = [];
   let tensors: EngineRow<"tensor">[] = [];
   let steps: EngineRow<"step">[] = [];
   let rows: { readonly blockTokens: number; readonly of: RequestRows } | null = null;
   /** A step had a first layer whose cache came up behind whole steps with another. */
   let isSecond = false;
-  /** Layers of the model, once a step was seen to its end. */
+  /** Layers of the model, once a step was seen to its end: of several models those of the largest. */
   let layerCount = 0;
+  /** Steps in a row that had as many layers, fewer than that. */
+  let [fewer, fewerSteps] = [0, 0];
   /** Steps in a row that called as many layers, each with a cache that is known. */
   let alike = 0;
   let open: OpenStep | null = null;
+  /** The step that was told last, since when none was prepared. */
+  let closed: { readonly tid: number; returns: number } | null = null;
   /** How often the step was prepared that is open. */
   let preparations = 0;
   /** A step was told of since the requests were read. */
@@ -68,12 +80,22 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   let lookedNs = 0n;
   let keepsPrefixes: boolean | null = null;
 
+  /** A step had as many layers: two are taken for one where the preparation of the second was lost. */
+  function countLayers(returns: number): void {
+    fewerSteps = returns < layerCount ? (returns === fewer ? fewerSteps + 1 : 1) : 0;
+    fewer = returns;
+    if (returns > layerCount || fewerSteps >= ALIKE) layerCount = returns;
+  }
+
   function close(): void {
     if (open?.isCalled) {
       // Once they are passed over, as many as were under way then are told.
-      const isWhole = alike >= ALIKE || open.layers.size === layerCount;
+      const isWhole = alike >= ALIKE || open.calls === layerCount;
       alike = isWhole && open.returns === layerCount && preparations === 1 ? alike + 1 : 0;
-      layerCount = Math.max(layerCount, open.layers.size);
+      countLayers(open.returns);
+      if (open.calls === layerCount && open.returns === layerCount) placeAll();
+      for (const { layers } of unplaced.values()) layers.clear();
+      closed = { tid: open.row.tid, returns: open.returns };
       const { row, shared, freed } = open;
       const older = shared.filter(({ is_fresh }) => !is_fresh);
       const fresh = shared.filter(({ is_fresh }) => is_fresh);
@@ -101,11 +123,12 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     const isAgain = open !== null && !open.isCalled;
     preparations = isAgain ? preparations + 1 : 1;
     close();
+    closed = null;
     open = {
       row: stepRow(record, "decode"),
       shared: [],
       freed: [],
-      layers: new Set(),
+      calls: 0,
       returns: 0,
       isCalled: false,
       isDecode: false,
@@ -116,13 +139,15 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   function place(
     cache: LayerCache,
     { part, addr, size_bytes, elements, layout }: CachePlace,
-    layer: number,
-    { timestamp_ns, tid }: RawRecord,
+    layer: number | null,
+    { timestamp_ns, tid }: Unplaced["first"],
   ) {
     const cells = cache.blocks * cache.block_tokens;
+    const [name, logical_id] =
+      layer === null ? [`cache_${part}`, null] : [`cache_${part}_l${layer}`, `layer${layer}.${part}`];
     const tensor: LiveTensor = {
-      ...{ engine: ENGINE_NAME, pid, name: `cache_${part}_l${layer}`, tensor_type: cache.type, addr, size_bytes },
-      ...{ ne: [elements, cells], nb: [], region_type: "kv_cache", layer, logical_id: `layer${layer}.${part}` },
+      ...{ engine: ENGINE_NAME, pid, name, tensor_type: cache.type, addr, size_bytes },
+      ...{ ne: [elements, cells], nb: [], region_type: "kv_cache", layer, logical_id },
       ...{ kv_layout: layout, drawn: true, is_alone: true },
     };
     live.set(addr, tensor);
@@ -133,6 +158,29 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       ...{ buffer_size_bytes: BigInt(cache.storage.size_bytes), usage: "any", region_type: "kv_cache" },
       ...{ layer, logical_id: tensor.logical_id, ...layoutColumns(layout), evidence: "engine_probe" },
     });
+  }
+
+  function placeAll(): void {
+    for (const { cache, first, layers } of unplaced.values()) {
+      const [layer = null] = layers.size === 1 ? layers : [];
+      for (const one of cache.places) place(cache, one, layer, first);
+    }
+    unplaced.clear();
+  }
+
+  /** The cache of a layer was not seen before. */
+  function meet(addr: bigint, cache: LayerCache, layer: number, record: RawRecord): void {
+    const met = unplaced.get(addr);
+    if (met !== undefined) {
+      met.layers.add(layer);
+      return;
+    }
+    // Another cache: those of the layers behind this one are to be told again.
+    alike = 0;
+    isSecond ||= layer === 0 && layerCount > 0;
+    const { timestamp_ns, tid } = record;
+    if (preparations > 1) unplaced.set(addr, { cache, first: { timestamp_ns, tid }, layers: new Set([layer]) });
+    else for (const one of cache.places) place(cache, one, layer, record);
   }
 
   /** A sequence that begins with rows of others has nothing else. */
@@ -183,8 +231,23 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     return true;
   }
 
+  /** A step that only encodes keeps no rows: the memory for its keys and values is given back behind it. */
+  function encode(step: OpenStep, record: RawRecord, cache: LayerCache): Outcome {
+    const found = stepBlocks(record.payload, cache);
+    if (found === null) return "implausible";
+    step.row = { ...step.row, kind: "encode", n_tokens: found.tokens, n_sequences: found.requests };
+    return "kept";
+  }
+
   function attend(record: RawRecord): Outcome {
-    if (open === null || open.row.tid !== record.tid) return "under_way";
+    if (open === null || open.row.tid !== record.tid) {
+      if (open === null && record.isReturn && closed?.tid === record.tid) {
+        // It had more layers than any before it.
+        closed.returns += 1;
+        countLayers(closed.returns);
+      }
+      return "under_way";
+    }
     if (record.isReturn) {
       open.row = { ...open.row, end_ns: record.timestamp_ns, result: 0n };
       open.returns += 1;
@@ -197,15 +260,10 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     const cache = layerCache(record.payload);
     const [first] = cache?.places ?? [];
     if (cache === null || first === undefined) return "implausible";
+    open.calls += 1;
+    if (hasBlocks(record.payload) && fillsCache(record.payload, cache)) return encode(open, record, cache);
     // Every call returns, also those that are passed over.
-    const layer = open.returns;
-    open.layers.add(first.addr);
-    if (!live.has(first.addr)) {
-      // Another cache: those of the layers behind this one are to be told again.
-      alike = 0;
-      isSecond ||= layer === 0 && layerCount > 0;
-      for (const one of cache.places) place(cache, one, layer, record);
-    }
+    if (!live.has(first.addr)) meet(first.addr, cache, open.returns, record);
     if (open.row.n_tokens !== null || !hasBlocks(record.payload)) return "kept";
     return tell(open, record, cache) ? "kept" : "implausible";
   }
@@ -250,7 +308,11 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       if (record.probe === PROBE.prepare) return prepare(record);
       return record.probe === PROBE.attention ? attend(record) : "implausible";
     },
-    flush: close,
+    flush() {
+      close();
+      // What no whole step told of is of no layer that is known.
+      placeAll();
+    },
     takeRows() {
       tellOwners();
       const ofWeights = weights.takeRows();

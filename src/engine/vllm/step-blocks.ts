@@ -42,6 +42,20 @@ export function hasBlocks(payload: DataView): boolean {
   return payload.byteLength >= FEW.bytes;
 }
 
+/**
+ * True where a step has all blocks of its cache, one behind the other from the first on: nothing is left of a memory that was made for
+ * this step alone, as where a model only encodes. Of a cache that is kept no request ever has the first block.
+ */
+export function fillsCache(payload: DataView, { blocks }: Pick<LayerCache, "blocks">): boolean {
+  const head = (name: keyof typeof HEAD.offsets): number => payload.getUint32(START + HEAD.offsets[name], true);
+  const { runsAt } = roomsOf(payload);
+  if (head("runs") !== 1 || payload.getUint32(runsAt + RUN.offsets.first, true) !== 0) return false;
+  const count = payload.getUint32(runsAt + RUN.offsets.count, true);
+  // Those of more requests than there is room for are not told.
+  const isCut = head("requests") > MANY.requests && head("requests_held") === MANY.requests;
+  return count === head("held") && (isCut ? count < blocks : count === blocks && head("requests_held") > 0);
+}
+
 /** Blocks one by one; null where a run is none of the cache's. */
 function blockList(
   payload: DataView,
