@@ -137,37 +137,76 @@ export function requestRows(blockTokens: number): RequestRows {
     return held ? { cells: [first, blockTokens], is_full } : null;
   }
 
+  /**
+   * Numbers of the requests, each behind those that write what it has in front of its tokens: a request finds blocks by their prefix
+   * that another one fills in the same step, and stands before it where it took the place of one that ended.
+   */
+  function inOrder(requests: readonly StepRequest[]): readonly number[] {
+    const fillers = new Map<number, number>();
+    for (const [i, { tokens, length, blocks }] of requests.entries()) {
+      const [from, end] = [length - tokens, length].map((position) => Math.floor(position / blockTokens));
+      for (const block of blocks.slice(from, end)) fillers.set(block, i);
+    }
+    const order: number[] = [];
+    const visited = new Set<number>();
+    function visit(i: number): void {
+      const request = requests[i];
+      if (request === undefined || visited.has(i)) return;
+      visited.add(i);
+      const front = fillers.size > 0 ? Math.floor((request.length - request.tokens) / blockTokens) : 0;
+      for (const block of request.blocks.slice(0, front)) visit(fillers.get(block) ?? -1);
+      order.push(i);
+    }
+    for (const i of requests.keys()) visit(i);
+    return order;
+  }
+
+  /** Cells of the tokens in their order. */
+  function cellsOf(requests: readonly StepRequest[]): CellRange[] {
+    const runs: [number, number][] = [];
+    for (const request of requests) {
+      for (let position = request.length - request.tokens; position < request.length; position++) {
+        const cell = cellOf(request, position);
+        const run = runs.at(-1);
+        if (run !== undefined && run[0] + run[1] === cell) run[1] += 1;
+        else runs.push([cell, 1]);
+      }
+    }
+    return runs;
+  }
+
   return {
     rowsOf(requests) {
-      const kv_rows: (readonly [number, number, number])[] = [];
-      const kv_row_cells: [number, number][] = [];
+      const sequences = new Map<number, number>();
       const shared: SharedRows[] = [];
       const freed: FreedBlock[] = [];
       const taken = new Set<number>();
       step += 1;
-      for (const request of requests) {
+      for (const i of inOrder(requests)) {
+        const request = requests[i];
+        if (request === undefined) continue;
         const { tokens, length } = request;
         const earlier = goesOn(request, taken);
         const sequence = earlier ?? next++;
+        sequences.set(i, sequence);
         taken.add(sequence);
         // What a request before it writes in this step is there for it already.
         if (earlier === null) shared.push(...sharedBy(request, sequence));
-        kv_rows.push([sequence, length - tokens, tokens]);
         for (let position = length - tokens; position < length; position++) {
           const cell = cellOf(request, position);
           // Blocks are shared whole: whoever writes the first row of one has got it anew.
           const isOwn = holders.get(cell)?.sequence === sequence;
           const gone = position % blockTokens === 0 && !isOwn ? empty(Math.floor(cell / blockTokens)) : null;
           if (gone !== null) freed.push(gone);
-          const run = kv_row_cells.at(-1);
-          if (run !== undefined && run[0] + run[1] === cell) run[1] += 1;
-          else kv_row_cells.push([cell, 1]);
           holders.set(cell, { sequence, position, step });
         }
         const singles = tokens === 1 ? (ends.get(sequence)?.singles ?? 0) + 1 : 0;
         ends.set(sequence, { cell: cellOf(request, length - 1), first: length - tokens, step, singles });
       }
-      return { kv_rows, kv_row_cells, shared, freed };
+      const kv_rows = requests.map(
+        ({ tokens, length }, i) => [sequences.get(i) ?? -1, length - tokens, tokens] as const,
+      );
+      return { kv_rows, kv_row_cells: cellsOf(requests), shared, freed };
     },
   };
 }

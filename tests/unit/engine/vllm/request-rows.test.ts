@@ -44,6 +44,40 @@ describe("the rows of a step", () => {
     expect(shared).toEqual([{ sequence: 1, sequence_from: 0, position_from: 0, position_to: 4, is_fresh: true }]);
   });
 
+  test("may be shared by a request that stands before the one that writes them, as one does that takes the place of one that ended", () => {
+    const rows = requestRows(4);
+    // A prompt comes in parts beside a request that ends; the next one begins with all of that prompt.
+    rows.rowsOf([request(1, 1, 9), request(4, 4, 1)]);
+    expect(rows.rowsOf([request(2, 10, 1, 2, 5), request(6, 10, 1, 2, 3)])).toEqual({
+      kv_rows: [
+        [2, 8, 2],
+        [1, 4, 6],
+      ],
+      kv_row_cells: [
+        [20, 2],
+        [8, 6],
+      ],
+      shared: [
+        { sequence: 2, sequence_from: 1, position_from: 0, position_to: 4, is_fresh: false },
+        { sequence: 2, sequence_from: 1, position_from: 4, position_to: 8, is_fresh: true },
+      ],
+      freed: [],
+    });
+  });
+
+  test("are not those that lay in a block before it was given out in the same step", () => {
+    const rows = requestRows(4);
+    // It ended at the end of a block, at the position at which the next one begins to write.
+    rows.rowsOf([request(8, 8, 1, 2)]);
+    const { kv_rows, shared, freed } = rows.rowsOf([request(1, 9, 3, 2, 5), request(8, 8, 3, 2)]);
+    expect(kv_rows).toEqual([
+      [2, 8, 1],
+      [1, 0, 8],
+    ]);
+    expect(shared).toEqual([{ sequence: 2, sequence_from: 1, position_from: 0, position_to: 8, is_fresh: true }]);
+    expect(freed).toEqual([{ cells: [8, 4], is_full: true }]);
+  });
+
   test("of a block that is given out again are not those of the request that had it before", () => {
     const rows = requestRows(4);
     rows.rowsOf([request(4, 4, 1)]);
