@@ -95,6 +95,17 @@ export function tensorBytes(read: ReadMemory, python: PythonObjects, object: big
   return { bytes: place, held: { structure, shape: shapeOf(tensor), storage } };
 }
 
+/** Where the first element of a tensor lies, whether it is in one piece or not; null for one without elements, and for what is none. */
+export function tensorPlace(read: ReadMemory, python: PythonObjects, object: bigint): bigint | null {
+  const structure = python.pointer(object + TENSOR_STRUCTURE);
+  const now = structure === null || structure === 0n ? null : tensorAt(read, structure);
+  if (now === null || now.tensor.device !== 0 || now.tensor.elements === 0n) return null;
+  const { type, storageOffset } = now.tensor;
+  const width = (TORCH_FLOATS.get(type) ?? OTHERS.get(type))?.bytes;
+  const data = now.storageAt === 0n ? null : python.pointer(now.storageAt + BigInt(TORCH.storage.data));
+  return width === undefined || data === null || data === 0n ? null : data + storageOffset * BigInt(width);
+}
+
 /** True for an object that is a module as torch has them. */
 export function isModule(python: PythonObjects, object: bigint): boolean {
   const [held, inner] = ["_parameters", "_modules"].map((name) => python.attribute(object, name));

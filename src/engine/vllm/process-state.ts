@@ -3,11 +3,12 @@ import { monotonicNs } from "../../kernel/libc.ts";
 import { layoutColumns } from "../../regions/kv-layout.ts";
 import { nullsOf, type WordOf } from "../../schema/row.ts";
 import { formatCounted } from "../../units.ts";
-import { pythonClasses } from "../cpython/objects.ts";
+import { pythonClasses, pythonObjects } from "../cpython/objects.ts";
 import { pagedReads } from "../cpython/paged-reads.ts";
 import type { AddressOf, EngineProcess, EngineRow, LiveTensor, Outcome, ReadMemory } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { periodsBetween } from "../probing/step-periods.ts";
+import { type CacheLayers, cacheKinds, cacheLayers } from "./cache-layers.ts";
 import { type CachePlace, type LayerCache, layerCache } from "./cache-tensor.ts";
 import { loadedWeights } from "./loaded-weights.ts";
 import { ENGINE_NAME, PROBE } from "./probes.ts";
@@ -24,6 +25,8 @@ const ALIKE = 8;
 /** The requests of a process are read no more often: while a sequence has no name, and while it is asked which have ended. */
 const NAMING_NS = 20_000_000n;
 const ENDING_NS = 250_000_000n;
+/** A cache waits no longer for its model's modules to be read. */
+const PLACING_NS = 2_000_000_000n;
 
 interface OpenStep {
   row: EngineRow<"step">;
@@ -38,11 +41,19 @@ interface OpenStep {
   isDecode: boolean;
 }
 
-/** A cache of a model with several kinds of layers, which may keep their rows in the same memory: whose it is, a whole step says. */
+/**
+ * A cache of which it is not told yet which layer has it. Its model's modules say it; where they cannot be read, it is the layer that
+ * is called with it, by the order of the calls: with several kinds of layers, which may keep their rows in the same memory, a whole step
+ * says whether there are others.
+ */
 interface Unplaced {
   readonly cache: LayerCache;
   readonly first: Pick<RawRecord, "timestamp_ns" | "tid">;
+  readonly met_ns: bigint;
+  readonly kinds: number;
   readonly layers: Set<number>;
+  /** A whole step was seen. */
+  isWhole: boolean;
 }
 
 const OTHER_BLOCKS =
@@ -58,6 +69,8 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   const classes = pythonClasses();
   const live = new Map<bigint, LiveTensor>();
   const unplaced = new Map<bigint, Unplaced>();
+  /** By the model's modules; null where these cannot be read, undefined while they may be. */
+  let layers: CacheLayers | null | undefined;
   const begins: bigint[] = [];
   let tensors: EngineRow<"tensor">[] = [];
   let steps: EngineRow<"step">[] = [];
@@ -93,8 +106,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       const isWhole = alike >= ALIKE || open.calls === layerCount;
       alike = isWhole && open.returns === layerCount && preparations === 1 ? alike + 1 : 0;
       countLayers(open.returns);
-      if (open.calls === layerCount && open.returns === layerCount) placeAll();
-      for (const { layers } of unplaced.values()) layers.clear();
+      endUnplaced(open.calls === layerCount && open.returns === layerCount);
       closed = { tid: open.row.tid, returns: open.returns };
       const { row, shared, freed } = open;
       const older = shared.filter(({ is_fresh }) => !is_fresh);
@@ -160,12 +172,32 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     });
   }
 
-  function placeAll(): void {
-    for (const { cache, first, layers } of unplaced.values()) {
-      const [layer = null] = layers.size === 1 ? layers : [];
-      for (const one of cache.places) place(cache, one, layer, first);
+  /** By the order of calls; null where that does not say it. */
+  const calledLayer = ({ kinds, layers: called, isWhole }: Unplaced): number | null => {
+    const [first = null] = called;
+    return kinds === 1 || (isWhole && called.size === 1) ? first : null;
+  };
+
+  /** Tells of those of which the layer is known. @param isOver nothing more will say it */
+  function placeKnown(isOver = false): void {
+    if (layers === undefined && !isOver) return;
+    for (const [addr, one] of unplaced) {
+      const { cache, first, kinds, isWhole } = one;
+      const size_bytes = cache.places.reduce((most, place) => Math.max(most, place.size_bytes), 0);
+      const named = layers?.layerIn(addr, size_bytes);
+      if (named === undefined && kinds > 1 && !isWhole && !isOver) continue;
+      unplaced.delete(addr);
+      for (const part of cache.places) place(cache, part, named === undefined ? calledLayer(one) : named, first);
     }
-    unplaced.clear();
+  }
+
+  /** A step is over. @param isWhole true where all of its calls were told */
+  function endUnplaced(isWhole: boolean): void {
+    for (const one of unplaced.values()) {
+      one.isWhole ||= isWhole;
+      if (!one.isWhole && one.kinds > 1) one.layers.clear();
+    }
+    placeKnown();
   }
 
   /** The cache of a layer was not seen before. */
@@ -179,8 +211,26 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     alike = 0;
     isSecond ||= layer === 0 && layerCount > 0;
     const { timestamp_ns, tid } = record;
-    if (preparations > 1) unplaced.set(addr, { cache, first: { timestamp_ns, tid }, layers: new Set([layer]) });
-    else for (const one of cache.places) place(cache, one, layer, record);
+    const first = { timestamp_ns, tid };
+    const called = { met_ns: monotonicNs(), kinds: preparations, layers: new Set([layer]), isWhole: false };
+    unplaced.set(addr, { cache, first, ...called });
+    placeKnown();
+  }
+
+  /** Reads which layers of the model the caches are of, once its model runner is known. */
+  function learnLayers(read: ReadMemory): void {
+    const [oldest] = unplaced.values();
+    if (layers !== undefined || oldest === undefined) return;
+    const found = finder.found();
+    if (found !== null) {
+      const python = pythonObjects(read, found.layout, classes);
+      layers = cacheLayers(read, python, found.runner);
+      const kv_caches = cacheKinds(python, found.runner) ?? 0;
+      const row = stepRow({ timestamp_ns: monotonicNs(), tid: pid }, "engine");
+      // Those too whose layers are called by no function that is probed, as those that keep a state.
+      if (kv_caches > 1) steps.push({ ...row, detail: JSON.stringify({ settings: { kv_caches } }) });
+    } else if (finder.untold() !== null || monotonicNs() > oldest.met_ns + PLACING_NS) layers = null;
+    placeKnown();
   }
 
   /** A sequence that begins with rows of others has nothing else. */
@@ -300,6 +350,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       // First what goes by.
       nameSequences(read);
       const look = weights.look(read);
+      learnLayers(read);
       return look === null ? [] : [look];
     },
     isSettled: () => false,
@@ -310,8 +361,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     },
     flush() {
       close();
-      // What no whole step told of is of no layer that is known.
-      placeAll();
+      placeKnown(true);
     },
     takeRows() {
       tellOwners();

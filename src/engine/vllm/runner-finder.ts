@@ -15,6 +15,8 @@ export interface FoundRunner {
 export interface RunnerFinder {
   /** Null where no thread is in a method that leads to it now, or none ever will be. */
   find(read: ReadMemory): FoundRunner | null;
+  /** What was found before; null while it was not. */
+  found(): FoundRunner | null;
   /** Why it is not looked for any more; null while it is, and where it was found. */
   untold(): string | null;
 }
@@ -44,6 +46,7 @@ export function runnerFinder(pid: number, addressOf: AddressOf): RunnerFinder {
       else if (left === 0) untold = NO_MODEL;
       return found;
     },
+    found: () => found,
     untold: () => untold,
   };
 }

@@ -5,11 +5,15 @@ import { pythonLayout, pythonVersion } from "../../../../src/engine/cpython/layo
 import { type PythonObjects, pythonClasses, pythonObjects } from "../../../../src/engine/cpython/objects.ts";
 import type { ReadMemory } from "../../../../src/engine/engine.ts";
 import { moduleParameters } from "../../../../src/engine/pytorch/module-parameters.ts";
+import { cacheKinds, cacheLayers } from "../../../../src/engine/vllm/cache-layers.ts";
 import { loadedWeights } from "../../../../src/engine/vllm/loaded-weights.ts";
 import { modelRunner } from "../../../../src/engine/vllm/model-runner.ts";
 import { packedBytes } from "../../../../src/engine/vllm/packed-linear.ts";
+import { PROBE } from "../../../../src/engine/vllm/probes.ts";
+import { follow } from "../../../../src/engine/vllm/process-state.ts";
 import { type RequestStates, requestStates } from "../../../../src/engine/vllm/request-states.ts";
 import { runnerFinder } from "../../../../src/engine/vllm/runner-finder.ts";
+import { attentionBytes } from "../../../fixtures/vllm-structs.ts";
 import { addressOf, isReadable, PYTHONS, type WaitingPython, waitingPython } from "../../../fixtures/waiting-python.ts";
 
 const PROGRAM = new URL("../../../fixtures/vllm_objects.py", import.meta.url).pathname;
@@ -102,6 +106,64 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
         expect(found?.hasBlocks("cmpl-a-0", { tokens: 1, length: 7, blocks })).toBe(false);
       expect(found?.hasBlocks("cmpl-c-0", { tokens: 1, length: 7, blocks: [3, 2] })).toBe(false);
       expect(found?.hasBlocks("nobody", { tokens: 1, length: 7, blocks: [3, 2] })).toBe(false);
+    });
+  });
+
+  describe("the layers of a model", () => {
+    const [part, bytes] = [(i: number): bigint => at(4) + BigInt(256 * i), 256];
+
+    test("are told of the parts of the pool by the names of their modules, whatever others they stand between", () => {
+      if (!isKnown()) return;
+      const layers = cacheLayers(read, python, runner());
+      expect([part(0), part(1)].map((addr) => layers?.layerIn(addr, bytes))).toEqual([1, 5]);
+    });
+
+    test("are not told where one keeps a state in what another one has its rows in, and where a name has several numbers", () => {
+      if (!isKnown()) return;
+      const layers = cacheLayers(read, python, runner());
+      expect([part(2), part(3)].map((addr) => layers?.layerIn(addr, bytes))).toEqual([null, null]);
+      expect(layers?.layerIn(part(4), bytes)).toBeUndefined();
+      expect(cacheLayers(read, python, at(0))).toBeNull();
+    });
+
+    test("have blocks of their own for each kind", () => {
+      if (!isKnown()) return;
+      expect(cacheKinds(python, runner())).toBe(2);
+      expect(cacheKinds(python, at(0))).toBeNull();
+    });
+
+    test("name the caches of steps that were seen before they were read", () => {
+      if (!isKnown()) return;
+      const state = follow(said.pid, addressOf);
+      let now = 0n;
+      const take = (probe: number, isReturn: boolean, payload = new Uint8Array()): void => {
+        now += 1n;
+        const record = {
+          timestamp_ns: now,
+          pid: said.pid,
+          tid: said.pid,
+          probe,
+          isReturn,
+          unreadable: 0,
+          execEpoch: 0,
+        };
+        state.take({ ...record, args: [0n, 0n, 0n, 0n, 0n], payload: new DataView(payload.buffer) });
+      };
+      const cache = { blocks: 2, heads: 1, blockTokens: 2, headElements: 8, storageBytes: 4096 };
+      take(PROBE.prepare, false);
+      for (const i of [0, 1, 2]) {
+        const place = { keysAt: 64 * i, data: at(4), valuesData: at(4) };
+        const step = i === 0 ? { requests: [{ tokens: 1, length: 1, blocks: [1] }] } : null;
+        take(PROBE.attention, false, attentionBytes({ ...cache, ...place }, step));
+        take(PROBE.attention, true);
+      }
+      expect(state.liveTensors()).toEqual([]);
+      state.look(read);
+      expect(
+        state.liveTensors().flatMap(({ name, region_type }) => (region_type === "kv_cache" ? [name] : [])),
+      ).toEqual([...["cache_kv_l1", "cache_kv_l5", "cache_kv"]]);
+      const settings = state.takeRows().steps.flatMap(({ detail }) => detail?.match(/"kv_caches":\d+/)?.[0] ?? []);
+      expect(settings).toEqual(['"kv_caches":1', '"kv_caches":2']);
     });
   });
 
