@@ -7,6 +7,7 @@ import {
   hasPlacedNothing,
   keptGuesses,
   promptSequences,
+  repeatsSteps,
   surelyTaken,
 } from "../schema/step-detail.ts";
 import { decodedBeside } from "./decoded-beside.ts";
@@ -19,7 +20,8 @@ export interface TokenCount {
   readonly prompt_tokens: number | null;
   /**
    * Tokens that are the next one of a sequence, those beside a prompt in its batch too, as far as the engine tells them; of the guesses of a
-   * draft those that stayed in the cache. What a draft model computes to guess counts nowhere, once it is known to be one.
+   * draft those that stayed in the cache. What a draft model computes to guess counts nowhere, once it is known to be one, nor do steps of a
+   * process that another one makes too.
    */
   readonly decode_tokens: number;
   /** Those of them that were decoded beside a prompt in their batch. */
@@ -88,6 +90,7 @@ function sequencesAt(column: ColumnData | undefined, row: number): number {
 
 /** Tokens of one context. */
 interface Sums {
+  readonly pid: number;
   prompt: number;
   decoded: number;
   beside: number;
@@ -100,7 +103,9 @@ export function createTokenCount(): TokenCount {
   const contexts = new Map<string, Sums>();
   /** Contexts of draft models: their tokens are guesses of what others decode. */
   const guessing = new Set<string>();
-  let wall_ns = 0;
+  /** Processes that make the steps of another one too. */
+  const repeating = new Set<number>();
+  const wall_ns = new Map<number, number>();
   /** Where the last token, or the prompt, of each process ended. */
   const reached_ns = new Map<number, bigint>();
   const decoding = new Map<number, { readonly begin_ns: number; end_ns: number }>();
@@ -114,13 +119,21 @@ export function createTokenCount(): TokenCount {
   let graphs = 0;
   let calls = 0;
   let phase = "running";
-  const sumsOf = (key: string): Sums => {
-    const sums = contexts.get(key) ?? { prompt: 0, decoded: 0, beside: 0, call_ns: 0, isBesidePrompt: false };
+  const sumsOf = (pid: number, context: string | null): Sums => {
+    const key = `${pid}/${context}`;
+    const sums = contexts.get(key) ?? { pid, prompt: 0, decoded: 0, beside: 0, call_ns: 0, isBesidePrompt: false };
     contexts.set(key, sums);
     return sums;
   };
+  /** False of a process whose steps another one tells; where all are such, of all but the first. */
+  function isCounted({ pid }: Pick<Sums, "pid">): boolean {
+    if (!repeating.has(pid)) return true;
+    const [first, ...others] = new Set(contexts.values().map((sums) => sums.pid));
+    return first === pid && [first, ...others].every((one) => repeating.has(one));
+  }
+  const wallNs = (): number => wall_ns.entries().reduce((sum, [pid, ns]) => sum + (isCounted({ pid }) ? ns : 0), 0);
   const total = (name: "prompt" | "decoded" | "beside" | "call_ns"): number =>
-    contexts.entries().reduce((sum, [key, sums]) => sum + (guessing.has(key) ? 0 : sums[name]), 0);
+    contexts.entries().reduce((sum, [key, sums]) => sum + (guessing.has(key) || !isCounted(sums) ? 0 : sums[name]), 0);
   const decodedInAll = (): number => total("decoded") + total("beside");
   return {
     take(batch) {
@@ -144,9 +157,10 @@ export function createTokenCount(): TokenCount {
         }
         if (word === "kv_trim") {
           const step = { detail: textAt(batch.columns.detail, row) };
-          const sums = sumsOf(`${pid}/${contextOf(step)}`);
+          const sums = sumsOf(pid, contextOf(step));
           sums[sums.isBesidePrompt ? "beside" : "decoded"] += keptGuesses(step);
         }
+        if (word === "engine" && repeatsSteps({ detail: textAt(batch.columns.detail, row) })) repeating.add(pid);
         const encodes = word === "encode";
         if (word !== "decode" && !encodes) continue;
         calls += 1;
@@ -171,7 +185,7 @@ export function createTokenCount(): TokenCount {
         const decodes = !has_prompt || encodes ? 0 : Math.min(tokens - 1, decodedBeside(detail));
         const isShort = has_prompt && !encodes && tokens <= TRIAL_TOKENS;
         const isFirst = first.took_ns === null;
-        const sums = sumsOf(`${pid}/${context}`);
+        const sums = sumsOf(pid, context);
         if (isShort && (isFirst || fresh.has(pid))) trial = { pid, sums, tokens: tokens - decodes, isFirst };
         if (!isShort) fresh.delete(pid);
         first.take({
@@ -192,7 +206,8 @@ export function createTokenCount(): TokenCount {
           else span.end_ns = Number(ended);
           phase = "decoding";
         }
-        if (!has_prompt || decodes > 0) wall_ns += Number(ended - (reached_ns.get(pid) ?? began));
+        if (!has_prompt || decodes > 0)
+          wall_ns.set(pid, (wall_ns.get(pid) ?? 0) + Number(ended - (reached_ns.get(pid) ?? began)));
         reached_ns.set(pid, ended);
       }
     },
@@ -208,7 +223,7 @@ export function createTokenCount(): TokenCount {
     },
     get decode_tokens_per_s() {
       const decoded = decodedInAll();
-      return decoded > 1 ? decoded / (wall_ns / 1e9) : null;
+      return decoded > 1 ? decoded / (wallNs() / 1e9) : null;
     },
     get decode_call_tokens_per_s() {
       const decoded = total("decoded");

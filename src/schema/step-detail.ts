@@ -22,6 +22,7 @@ const PROMPT_SEQUENCES = "prompt_sequences";
 const DRAFTS = "drafts";
 const KEPT_GUESSES = "kept_guesses";
 const DRAFTED_BY = "drafted_by";
+const REPEATS_STEPS = "repeats_steps";
 
 /** Sequences of which a batch has one token, which is of their prompt, as its engine tells; none where it does not. */
 export function promptSequences(step: { readonly detail: string | null }): readonly unknown[] {
@@ -62,6 +63,11 @@ export function draftedBy(step: { readonly detail: string | null }): string | nu
   if (!step.detail?.includes(DRAFTED_BY)) return null;
   const drafter = detailOf(step)[DRAFTED_BY];
   return typeof drafter === "string" ? drafter : null;
+}
+
+/** True where an engine says that its process makes the steps of another one too, as each worker of a model that is spread over several does. */
+export function repeatsSteps(step: { readonly detail: string | null }): boolean {
+  return step.detail?.includes(REPEATS_STEPS) === true && detailOf(step)[REPEATS_STEPS] === true;
 }
 
 /** The context that a step is of, by its handle; null where it is not known. */

@@ -9,6 +9,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "prompt_sequences",
   "drafts",
   "kept_guesses",
+  "repeats_steps",
   "kv_caches",
   "kv_lists",
   "moved_cache",

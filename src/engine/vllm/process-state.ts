@@ -17,6 +17,7 @@ import { requestStates } from "./request-states.ts";
 import { runnerFinder } from "./runner-finder.ts";
 import { sequenceOwners } from "./sequence-owners.ts";
 import { fillsCache, hasBlocks, stepBlocks } from "./step-blocks.ts";
+import { isFurtherWorker } from "./worker-rank.ts";
 
 /** Steps between which the times of the last are kept. */
 const PERIODS = 32;
@@ -71,6 +72,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   const unplaced = new Map<bigint, Unplaced>();
   /** By the model's modules; null where these cannot be read, undefined while they may be. */
   let layers: CacheLayers | null | undefined;
+  let isLearned = false;
   const begins: bigint[] = [];
   let tensors: EngineRow<"tensor">[] = [];
   let steps: EngineRow<"step">[] = [];
@@ -217,19 +219,23 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     placeKnown();
   }
 
-  /** Reads which layers of the model the caches are of, once its model runner is known. */
-  function learnLayers(read: ReadMemory): void {
+  /** What the objects of its model runner say of all of its steps, once that is known: a row each. */
+  function learnModel(read: ReadMemory): void {
+    const found = isLearned ? null : finder.found();
     const [oldest] = unplaced.values();
-    if (layers !== undefined || oldest === undefined) return;
-    const found = finder.found();
     if (found !== null) {
+      isLearned = true;
       const python = pythonObjects(read, found.layout, classes);
       layers = cacheLayers(read, python, found.runner);
       const kv_caches = cacheKinds(python, found.runner) ?? 0;
       const row = stepRow({ timestamp_ns: monotonicNs(), tid: pid }, "engine");
       // Those too whose layers are called by no function that is probed, as those that keep a state.
       if (kv_caches > 1) steps.push({ ...row, detail: JSON.stringify({ settings: { kv_caches } }) });
-    } else if (finder.untold() !== null || monotonicNs() > oldest.met_ns + PLACING_NS) layers = null;
+      if (isFurtherWorker(python, found.runner))
+        steps.push({ ...row, detail: JSON.stringify({ repeats_steps: true }) });
+    } else if (layers === undefined && oldest !== undefined) {
+      if (finder.untold() !== null || monotonicNs() > oldest.met_ns + PLACING_NS) layers = null;
+    }
     placeKnown();
   }
 
@@ -350,7 +356,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       // First what goes by.
       nameSequences(read);
       const look = weights.look(read);
-      learnLayers(read);
+      learnModel(read);
       return look === null ? [] : [look];
     },
     isSettled: () => false,

@@ -37,6 +37,23 @@ describe("tokens of a run", () => {
     expect(tokens.decode_call_tokens_per_s).toBeCloseTo(50, 9);
   });
 
+  test("are those of one of the workers that make the same steps: the first of them, or another where that is not traced", () => {
+    const steps = [decode(66, 0, 250), decode(1, 300, 310), decode(1, 400, 430)];
+    const alone = counted(...steps);
+    const repeated = (pid: number): Step => ({ kind: "engine", pid, detail: '{"repeats_steps":true}' });
+    const same = (tokens: ReturnType<typeof counted>) => {
+      expect(tokens).toMatchObject({ prompt_tokens: 66, decode_tokens: 2, beside_tokens: 0 });
+      expect(tokens.decode_tokens_per_s).toBe(alone.decode_tokens_per_s);
+      expect(tokens.decode_call_tokens_per_s).toBe(alone.decode_call_tokens_per_s);
+    };
+    const each = (...pids: number[]) => steps.flatMap((step) => pids.map((pid) => ({ ...step, pid })));
+    same(counted(...each(1, 2), repeated(2)));
+    same(counted(repeated(2), repeated(3), ...each(2, 1, 3)));
+    same(counted(...each(2, 3), repeated(2), repeated(3)));
+    // Engines that work beside each other have steps of their own.
+    expect(counted(...each(1, 2))).toMatchObject({ prompt_tokens: 132, decode_tokens: 4 });
+  });
+
   test("are decoded from the begin of the first call for them to the end of the last, in each process", () => {
     const tokens = counted(decode(66, 0, 250), decode(1, 300, 310), decode(9, 400, 430), decode(1, 500, 510));
     expect([...tokens.decoding]).toEqual([[1, { begin_ns: 300e6, end_ns: 510e6 }]]);

@@ -13,6 +13,8 @@ import { PROBE } from "../../../../src/engine/vllm/probes.ts";
 import { follow } from "../../../../src/engine/vllm/process-state.ts";
 import { type RequestStates, requestStates } from "../../../../src/engine/vllm/request-states.ts";
 import { runnerFinder } from "../../../../src/engine/vllm/runner-finder.ts";
+import { isFurtherWorker } from "../../../../src/engine/vllm/worker-rank.ts";
+import { repeatsSteps } from "../../../../src/schema/step-detail.ts";
 import { attentionBytes } from "../../../fixtures/vllm-structs.ts";
 import { addressOf, isReadable, PYTHONS, type WaitingPython, waitingPython } from "../../../fixtures/waiting-python.ts";
 
@@ -132,6 +134,16 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
       expect(cacheKinds(python, at(0))).toBeNull();
     });
 
+    test("are of a worker that makes the steps of another one too where it is not the first of its engine", () => {
+      if (!isKnown()) return;
+      const others = python.elements(python.attribute(runner(), "others") ?? 0n) ?? [];
+      expect([runner(), ...others, at(0)].map((one) => isFurtherWorker(python, one))).toEqual([
+        ...[true, false, true],
+        // The first of another engine, and one that does not say it.
+        ...[false, false, false],
+      ]);
+    });
+
     test("name the caches of steps that were seen before they were read", () => {
       if (!isKnown()) return;
       const state = follow(said.pid, addressOf);
@@ -162,8 +174,10 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
       expect(
         state.liveTensors().flatMap(({ name, region_type }) => (region_type === "kv_cache" ? [name] : [])),
       ).toEqual([...["cache_kv_l1", "cache_kv_l5", "cache_kv"]]);
-      const settings = state.takeRows().steps.flatMap(({ detail }) => detail?.match(/"kv_caches":\d+/)?.[0] ?? []);
+      const { steps: rows } = state.takeRows();
+      const settings = rows.flatMap(({ detail }) => detail?.match(/"kv_caches":\d+/)?.[0] ?? []);
       expect(settings).toEqual(['"kv_caches":1', '"kv_caches":2']);
+      expect(rows.some(({ kind, detail }) => kind === "engine" && repeatsSteps({ detail }))).toBe(true);
     });
   });
 
