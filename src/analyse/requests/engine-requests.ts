@@ -18,6 +18,10 @@ interface Worked {
   /** Tokens that it had behind its last step, and that step's end. */
   tokens: number;
   end_ns: number;
+  /** What it had in an earlier sequence, from which it was put off. */
+  earlier: number;
+  /** Its last step worked on guesses behind the token that was drawn before. */
+  guesses: boolean;
 }
 
 /** In order of their first steps. */
@@ -33,13 +37,17 @@ function workedOn(steps: readonly StepRow[], named: NamedSequences): Worked[] {
       const isCut = step === batches[0] && position > 0;
       const request: Worked = found.get(name) ?? {
         ...{ name, prompt_tokens, begin_ns: step.begin_ns, position, isCut, sequence, tokens: 0, end_ns: step.end_ns },
+        ...{ earlier: 0, guesses: false },
       };
       found.set(name, request);
       request.prompt_tokens ??= prompt_tokens;
+      // One that was put off works on tokens again.
+      if (request.sequence !== sequence) request.earlier = Math.max(request.earlier, request.tokens);
       request.sequence = sequence;
       request.end_ns = step.end_ns;
-      // One that was put off works on tokens again.
-      request.tokens = Math.max(request.tokens, position + tokens);
+      // Guesses that were not taken are given up by the step behind them.
+      request.tokens = position + tokens;
+      request.guesses = tokens > 1 && request.prompt_tokens !== null && position >= request.prompt_tokens;
     }
   }
   return [...found.values()];
@@ -84,16 +92,18 @@ function unnamedIn({ ofProcess, named }: Worker): number {
 }
 
 const UNTOLD = "its client is not ours: nobody says when it was sent";
+const GUESSED = "its last step worked on guesses, and nobody says which of them were taken";
 
 /** What is told of one. @param row_bytes of a token in all layers of the cache; null where that is not known */
 function figureOf(
-  { name, prompt_tokens, begin_ns, position, isCut, sequence, tokens, end_ns }: Worked,
+  { name, prompt_tokens, begin_ns, position, isCut, sequence, tokens: last, end_ns, earlier, guesses }: Worked,
   request_id: number,
   row_bytes: number | null,
   originNs: bigint,
 ): RequestFigure {
   const wide = (count: number | null): bigint | null =>
     count === null || row_bytes === null ? null : BigInt(Math.round(count * row_bytes));
+  const tokens = guesses ? null : Math.max(earlier, last);
   const isBegun = !isCut && prompt_tokens !== null && position < prompt_tokens;
   const reused_tokens = isBegun ? position : null;
   return {
@@ -107,12 +117,12 @@ function figureOf(
     evaluated_tokens: isBegun ? prompt_tokens - position : null,
     reused_tokens,
     // The last token of the prompt gives the first of the answer, and the last of the answer is never put in.
-    output_tokens: prompt_tokens === null ? null : Math.max(0, tokens - prompt_tokens + 1),
+    output_tokens: prompt_tokens === null || tokens === null ? null : Math.max(0, tokens - prompt_tokens + 1),
     ...{ output_ns: null, streamed_tokens: null },
     sequence_id: sequence,
     kv_bytes: wide(tokens),
     saved_bytes: wide(reused_tokens),
-    why: UNTOLD,
+    why: guesses ? `${UNTOLD}; ${GUESSED}` : UNTOLD,
   };
 }
 

@@ -84,6 +84,22 @@ describe("the requests that an engine names", () => {
     expect(b).toMatchObject({ output_tokens: 4, reused_tokens: 8, sequence_id: 2, kv_bytes: 15n * 136n });
   });
 
+  test("have no guesses that were not taken, and no count where their last step has some: nobody says what became of these", () => {
+    const guessing = [decode(100, [[0, 0, 10]]), decode(200, [[0, 10, 4]]), named(0, "a", 10)];
+    // Of three guesses one stays.
+    expect(engineRequests([...guessing, decode(300, [[0, 12, 1]])], TENSORS, 0n)).toMatchObject([
+      { output_tokens: 4, kv_bytes: 13n * 128n, why: expect.stringContaining("not ours") },
+    ]);
+    expect(engineRequests(guessing, TENSORS, 0n)).toMatchObject([
+      { output_tokens: null, kv_bytes: null, reused_tokens: 0, why: expect.stringContaining("guesses") },
+    ]);
+    // What one that was put off had before counts, however far it comes again.
+    const again = [decode(100, [[0, 0, 10]]), decode(200, [[0, 10, 1]]), decode(300, [[1, 0, 6]])];
+    expect(engineRequests([...again, named(0, "a", 10), named(1, "a", 10)], TENSORS, 0n)).toMatchObject([
+      { output_tokens: 2, sequence_id: 1 },
+    ]);
+  });
+
   test("are those of every process where each has requests of its own, with the bytes of its own cache", () => {
     const beside = [
       ...[decode(150, [[0, 0, 5]], 9), decode(250, [[0, 5, 1]], 9), decode(350, [[1, 0, 3]], 9)],
