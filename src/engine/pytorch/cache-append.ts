@@ -50,20 +50,38 @@ function rowsBefore(payload: DataView, into: CacheTensor): CacheAppend["before"]
   return { structure, rows: Number(size(TOKENS)), from: Number(offset / BigInt(head_elements)) };
 }
 
+/** So many tensors joined along the tokens, one behind the other. */
+const joins = (payload: DataView, dimension: bigint, tensors: bigint): boolean =>
+  dimension === BigInt(TOKENS) &&
+  payload.getBigUint64(LIST.length, true) === tensors &&
+  payload.getUint32(LIST.kind, true) === 0;
+
+/** What tensors were joined to, where that may be a part of a cache. */
+function joinedTensor(payload: DataView): ReturnType<typeof decodeCacheTensor> {
+  const tensor = decodeTensor(payload, INTO);
+  if (tensor === null) return null;
+  return decodeCacheTensor(tensor, decodeStorage(payload, STORAGE, payload.getBigUint64(INTO, true)));
+}
+
 /**
  * @param dimension along which the tensors are joined
  * @returns `other` for tensors that none of a cache are; null where the bytes contradict each other
  */
 export function decodeCacheAppend(payload: DataView, dimension: bigint): CacheAppend | "other" | null {
-  if (dimension !== BigInt(TOKENS)) return "other";
-  if (payload.getBigUint64(LIST.length, true) !== 2n || payload.getUint32(LIST.kind, true) !== 0) return "other";
-  const tensor = decodeTensor(payload, INTO);
-  if (tensor === null) return null;
-  const structure = payload.getBigUint64(INTO, true);
-  const into = decodeCacheTensor(tensor, decodeStorage(payload, STORAGE, structure));
+  if (!joins(payload, dimension, 2n)) return "other";
+  const into = joinedTensor(payload);
   if (into === null || into === "other") return into;
   const found = rowsBefore(payload, into);
   if (found === null) return "other";
   const before = found === "nothing" ? null : found;
   return { before, into, count: into.rows - (before?.rows ?? 0) };
+}
+
+/**
+ * What attention gets of a cache most of which is kept quantised: that part as it was before, the rows since, and those of the pass.
+ * Null for anything else.
+ */
+export function decodeJoinedRest(payload: DataView, dimension: bigint): CacheTensor | null {
+  const into = joins(payload, dimension, 3n) ? joinedTensor(payload) : null;
+  return into === "other" ? null : into;
 }

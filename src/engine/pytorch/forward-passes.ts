@@ -7,7 +7,8 @@ import { nullsOf } from "../../schema/row.ts";
 import type { AddressOf, EngineProcess, EngineRow, NameAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { medianPeriod, periodsBetween } from "../probing/step-periods.ts";
-import { decodeCacheAppend } from "./cache-append.ts";
+import { decodeCacheAppend, decodeJoinedRest } from "./cache-append.ts";
+import type { CacheTensor } from "./cache-tensor.ts";
 import { decodeCacheWrite } from "./cache-write.ts";
 import { layersOfCaches } from "./moved-layers.ts";
 import { movingCaches, type TimedAppend } from "./moving-caches.ts";
@@ -33,6 +34,8 @@ interface Pass {
   readonly writes: TimedWrite[];
   /** What it put behind rows of what may be a cache, and is not told of yet. */
   readonly appends: TimedAppend[];
+  /** Shapes of parts of a cache most of which is kept in another form. */
+  readonly rests: Set<string>;
   /** Where the weights lie that it multiplied with last; null before the first. */
   multiplied: bigint | null;
   /** How many of `appends` have some behind them. */
@@ -52,8 +55,14 @@ const WRITES = 4096;
 const PERIODS = 32;
 /** A pass of which no token is drawn lasts to the next one, if that begins so soon; else its begin is all that is known of it. */
 const NEXT_NS = 1_000_000_000n;
+const QUANTISED =
+  "most of a KV cache is kept in another form, as quantised: where that lies, and its rows, is not identifiable";
 /** Weights that could not be read: nothing has a name there. */
 const UNREAD = { addr: 0n } as const;
+
+/** What all parts of a layer's keys, or of its values, have in common, however many rows they have. */
+const shapeOf = ({ sequences, heads, head_elements, type }: CacheTensor): string =>
+  `${sequences}x${heads}x${head_elements}${type}`;
 
 const keyOf = ({ addr, rows, width }: Matrix): string => `0x${addr.toString(16)}/${rows}x${width}`;
 
@@ -89,6 +98,7 @@ export function forwardPasses(
   const moving = movingCaches(pid, layersOfMoving, takeSequences);
   const memory = passMemory();
   let passes = 0;
+  let hasRests = false;
   /** Begins of the last passes of one token per sequence, in ns. */
   let begins: bigint[] = [];
   let rows: EngineRow<"step">[] = [];
@@ -104,10 +114,12 @@ export function forwardPasses(
 
   /** All layers of a pass are through: it moves nothing more. @param isWhole false where it may have been cut */
   function move(pass: Pass, isWhole: boolean): void {
-    const { row, appends, table } = pass;
-    if (appends.length === 0) return;
+    const { row, table, rests } = pass;
+    // What comes behind the part that is kept in another form is no cache of its own.
+    const appends = pass.appends.splice(0).filter(({ append }) => !rests.has(shapeOf(append.into)));
     pass.surrounded = 0;
-    pass.row = { ...row, ...moving.endPass(row.n_tokens ?? 0, appends.splice(0), isWhole, table?.addr ?? null) };
+    if (appends.length === 0) return;
+    pass.row = { ...row, ...moving.endPass(row.n_tokens ?? 0, appends, isWhole, table?.addr ?? null) };
   }
 
   /** @param next_ns begin of the next pass of the thread; null where there is none */
@@ -140,6 +152,7 @@ export function forwardPasses(
       drawn_ns: null,
       writes: [],
       appends: [],
+      rests: new Set(),
       multiplied: null,
       surrounded: 0,
     };
@@ -202,6 +215,11 @@ export function forwardPasses(
     const found = decodeCacheAppend(record.payload, record.args[JOINED]);
     if (found === null) return "implausible";
     const { timestamp_ns, tid } = record;
+    if (found === "other") {
+      const rest = decodeJoinedRest(record.payload, record.args[JOINED]);
+      if (rest !== null) pass.rests.add(shapeOf(rest));
+      hasRests ||= rest !== null;
+    }
     if (found === "other" || pass.appends.length >= WRITES) return "kept";
     const timed = { append: found, timestamp_ns, tid, multiplied: { before: pass.multiplied, behind: null } };
     moving.note(timed);
@@ -291,6 +309,6 @@ export function forwardPasses(
       ...named.live(),
       ...caches.live(),
     ],
-    untold: () => [...caches.untold(), ...moving.untold(), ...named.untold()],
+    untold: () => [...(hasRests ? [QUANTISED] : []), ...caches.untold(), ...moving.untold(), ...named.untold()],
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { decodeCacheAppend } from "../../../../src/engine/pytorch/cache-append.ts";
+import { decodeCacheAppend, decodeJoinedRest } from "../../../../src/engine/pytorch/cache-append.ts";
 import { type AppendFields, appendBytes } from "../../../fixtures/torch-appends.ts";
 
 const [BEFORE, STRUCTURE, DATA] = [0x5600_0000_1000n, 0x5600_0000_2000n, 0x7f00_0000_0000n];
@@ -24,6 +24,24 @@ describe("rows that are put behind others", () => {
   test("begin a cache where nothing was there, whatever shape that had", () => {
     expect(decode({ before: null })).toMatchObject({ before: null, count: 64 });
     expect(decode({ sizesBefore: [1, 2, 0, 8] })).toMatchObject({ before: null, count: 64 });
+  });
+
+  test("are put behind two other tensors where most of a cache is kept elsewhere, in another form", () => {
+    const restOf = (fields: Partial<AppendFields>, dimension = 2n) =>
+      decodeJoinedRest(
+        new DataView(appendBytes({ before: BEFORE, structure: STRUCTURE, data: DATA, ...fields }).buffer),
+        dimension,
+      );
+    expect(restOf({ tensors: 3 })).toMatchObject({ sequences: 1, heads: 2, rows: 64, head_elements: 8, type: "f32" });
+    for (const fields of [
+      {},
+      { tensors: 4 },
+      { tensors: 3, type: 4 },
+      { tensors: 3, data: 0n },
+      { tensors: 3, kind: 1 },
+    ])
+      expect(restOf(fields)).toBeNull();
+    expect(restOf({ tensors: 3 }, 3n)).toBeNull();
   });
 
   test.each<[string, Partial<AppendFields>, bigint]>([

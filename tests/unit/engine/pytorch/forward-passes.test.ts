@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { forwardPasses } from "../../../../src/engine/pytorch/forward-passes.ts";
 import { DIMENSION, PROBE } from "../../../../src/engine/pytorch/probes.ts";
 import { rawRecord } from "../../../fixtures/ggml-structs.ts";
+import { appendBytes } from "../../../fixtures/torch-appends.ts";
 import { lookupBytes, type TensorFields, weightBytes } from "../../../fixtures/torch-structs.ts";
 import { storageBytes, writeBytes } from "../../../fixtures/torch-writes.ts";
 import { addressOf, isReadable, waitingPython } from "../../../fixtures/waiting-python.ts";
@@ -140,6 +141,35 @@ describe("a forward pass", () => {
       [PLACES, 160n, "operand"],
     ]);
     expect(multiply(4n * S)).toBe("duplicate");
+  });
+
+  test("tells no rows of a cache most of which is kept quantised: what it puts behind the rest is not all of it", () => {
+    const rowsOf = (isQuantised: boolean) => {
+      const { state, lookup, draw } = process();
+      const append = (time: bigint, part: number, pass: number, tensors: number) => {
+        const rows = tensors === 3 ? 40 + pass : pass;
+        const structure = BigInt(0x5600_0000_0000 + 0x1000 * (10 * pass + part) + tensors);
+        const before = tensors === 3 || pass === 1 ? null : structure - 0xa000n;
+        const data = 0x7f40_0000_0000n + BigInt(0x10000 * (10 * pass + part) + tensors);
+        const payload = appendBytes({ before, structure, data, tensors, sizes: [1, 2, rows, 8] });
+        return state.take(rawRecord({ probe: PROBE.append, time, tid: 8, args: [0n, 0n, 2n], payload }));
+      };
+      for (let pass = 1; pass < 5; pass++) {
+        const time = BigInt(100 * pass);
+        lookup(time, WORDS, [1, 1]);
+        for (const part of [0, 1])
+          if (isQuantised) expect(append(time + 5n + BigInt(part), part, pass, 3)).toBe("kept");
+        for (const part of [0, 1]) expect(append(time + 10n + BigInt(part), part, pass, 2)).toBe("kept");
+        draw(time + 50n);
+      }
+      state.flush();
+      const told = state.takeRows().steps.filter(({ kind, detail }) => kind === "decode" && detail !== null);
+      return [told.length, state.untold?.().some((why) => why.includes("quantised"))];
+    };
+    expect([rowsOf(false), rowsOf(true)]).toEqual([
+      [4, false],
+      [0, true],
+    ]);
   });
 
   test("that cannot be read has no tokens, and is counted", () => {
