@@ -53,6 +53,9 @@ export interface Dialect {
   read(data: string, most: number): AnswerEvent;
 }
 
+/** Of the common form, what comes last. */
+export const DONE = "[DONE]";
+
 /** A line of a stream of server-sent events. */
 const sentEvent = (line: string): string | null => (line.startsWith("data:") ? line.slice(5) : null);
 
@@ -140,7 +143,7 @@ const GIVEN_UP = new Set<string | null>(["abort", "error"]);
 
 /** An event of the common form. One with text is one token, where it does not say how many there are by now. */
 function openAiChunk(data: string, most: number): AnswerEvent {
-  if (data.trim() === "[DONE]") return { ...NOTHING, is_last: true };
+  if (data.trim() === DONE) return { ...NOTHING, is_last: true };
   const chunk = chunkSchema.safeParse(parsedJson(data)).data;
   if (chunk === undefined) return NOTHING;
   const { id: name, choices } = chunk;

@@ -3,7 +3,8 @@ import type { ServerApi } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { ask } from "./ask.ts";
-import { type CompletionRequest, DIALECTS, type Dialect, freshRequestId, type ServerCounts } from "./dialects.ts";
+import { type CompletionRequest, DIALECTS, type Dialect, DONE, freshRequestId, type ServerCounts } from "./dialects.ts";
+import { parsedJson } from "./parsed-json.ts";
 
 /** Far more than any event and any answer have: what a server sends beyond is no answer. */
 const [MOST_LINE_CHARS, MOST_BYTES] = [2 ** 20, 2 ** 26];
@@ -68,6 +69,9 @@ async function* events(body: ReadableStream<Uint8Array>, { eventIn }: Dialect): 
       if (event !== null) yield event;
     }
   }
+  // Some end with their last event, and not with the end of its line: of one that was cut no part is believed.
+  const event = eventIn(rest + decoder.decode());
+  if (event !== null && (event.trim() === DONE || parsedJson(event) !== undefined)) yield event;
 }
 
 const msBetween = (from_ns: bigint, to_ns: bigint): number => Number(to_ns - from_ns) / 1e6;

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { streamTokens } from "../../../src/client/token-stream.ts";
+import { exchange, streamTokens } from "../../../src/client/token-stream.ts";
 
 const ASKED = { api: "llama-server" as const, prompt: "p", reuse: false, model: null };
 const servers: { stop: (force?: boolean) => unknown }[] = [];
@@ -61,6 +61,21 @@ describe("a streamed completion", () => {
     const whole = token("a") + token("b") + END;
     const pieces = [whole.slice(0, 9), whole.slice(9, 50), whole.slice(50)];
     expect((await ask(serverOf(pieces))).gaps_ms).toHaveLength(1);
+  });
+
+  test("is whole where its last event has no end of its line, and not where it was cut in its midst", async () => {
+    const lastOf = (pieces: readonly string[], api: "openai" | "llama-server" = "openai") =>
+      exchange({ url: serverOf(pieces), ...ASKED, api, tokens: 3, signal: AbortSignal.timeout(5000) });
+    const chunk = 'data: {"choices":[{"text":"a"}]}\n\n';
+    expect(await lastOf([chunk, "data: [DO", "NE]"])).toMatchObject({ tokens: 1, is_whole: true });
+    expect(await lastOf([token("a"), END.trimEnd()], "llama-server")).toMatchObject({ tokens: 1, is_whole: true });
+    for (const cut of [6, 20, 40]) {
+      expect(await lastOf([token("a"), END.slice(0, cut)], "llama-server")).toMatchObject({
+        tokens: 1,
+        is_whole: false,
+      });
+    }
+    expect(await lastOf([chunk, chunk.slice(0, 25)])).toMatchObject({ tokens: 1, is_whole: false });
   });
 
   test("has what the engine counts where its last event says so, and nothing of what cannot be meant", async () => {
