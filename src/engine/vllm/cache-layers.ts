@@ -28,11 +28,16 @@ function placesOf(read: ReadMemory, python: PythonObjects, module: bigint): bigi
   return tensors.flatMap((tensor) => tensorPlace(read, python, tensor) ?? []);
 }
 
-/** Null where the model runner does not say it. */
-export function cacheLayers(read: ReadMemory, python: PythonObjects, runner: bigint): CacheLayers | null {
+/** Those of all layers that have a cache or a state, by their names. */
+function modulesOf(python: PythonObjects, runner: bigint): ReadonlyMap<string, bigint> | null {
   const settings = python.attribute(runner, "compilation_config");
   const context = settings === null ? null : python.attribute(settings, "static_forward_context");
-  const modules = context === null ? null : python.entries(context);
+  return context === null ? null : python.entries(context);
+}
+
+/** Null where the model runner does not say it. */
+export function cacheLayers(read: ReadMemory, python: PythonObjects, runner: bigint): CacheLayers | null {
+  const modules = modulesOf(python, runner);
   if (modules === null) return null;
   const places: LayerPlace[] = [];
   for (const [name, module] of modules) {
@@ -52,9 +57,26 @@ export function cacheLayers(read: ReadMemory, python: PythonObjects, runner: big
   };
 }
 
-/** How many kinds of layers have blocks of their own in the pool, those too that keep a state; null where it is not said. */
+/** Over how many tokens each layer looks back, by its modules; null among them is all. */
+function windowsOf(python: PythonObjects, modules: ReadonlyMap<string, bigint>): ReadonlySet<number | null> {
+  const windows = new Set<number | null>();
+  for (const module of modules.values()) {
+    const window = python.attribute(module, "sliding_window");
+    const kind = window === null ? null : python.className(window);
+    if (kind === "NoneType") windows.add(null);
+    if (window !== null && kind === "int") windows.add(python.number(window));
+  }
+  return windows;
+}
+
+/**
+ * How many kinds of layers there are: that have blocks of their own in the pool, those too that keep a state, or that look back over
+ * other numbers of tokens in the same blocks. Null where it is not said.
+ */
 export function cacheKinds(python: PythonObjects, runner: bigint): number | null {
   const config = python.attribute(runner, "kv_cache_config");
   const groups = config === null ? null : python.attribute(config, "kv_cache_groups");
-  return (groups === null ? null : python.elements(groups))?.length ?? null;
+  const count = (groups === null ? null : python.elements(groups))?.length ?? null;
+  const windows = windowsOf(python, modulesOf(python, runner) ?? new Map()).size;
+  return count === null && windows === 0 ? null : Math.max(count ?? 0, windows);
 }

@@ -128,9 +128,11 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
       expect(cacheLayers(read, python, at(0))).toBeNull();
     });
 
-    test("have blocks of their own for each kind", () => {
+    test("are of several kinds where each has blocks of its own, and where some look back over a window in the same blocks", () => {
       if (!isKnown()) return;
       expect(cacheKinds(python, runner())).toBe(2);
+      const others = python.elements(python.attribute(runner(), "others") ?? 0n) ?? [];
+      expect(others.map((one) => cacheKinds(python, one))).toEqual([1, 2, 2, null]);
       expect(cacheKinds(python, at(0))).toBeNull();
     });
 
