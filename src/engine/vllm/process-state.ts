@@ -275,7 +275,9 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     step.isDecode = n_tokens === n_sequences;
     step.row = { ...step.row, n_tokens, n_sequences };
     if (listed === null) return true;
-    const { kv_rows, kv_row_cells, shared, freed } = rows.of.rowsOf(listed);
+    const { kv_rows, kv_row_cells, shared, freed, prompts } = rows.of.rowsOf(listed);
+    step.isDecode &&= prompts.length === 0;
+    const detail = { kv_rows, kv_row_cells, ...(prompts.length > 0 ? { prompt_sequences: prompts } : {}) };
     const sequences = kv_rows.map(([sequence]) => sequence);
     if (finder.untold() === null) owners.note(step.row.timestamp_ns, sequences, listed);
     isNew = true;
@@ -283,7 +285,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     const [sequence_id, position_first] = first ?? [null, null];
     step.shared = shared;
     step.freed = freed;
-    step.row = { ...step.row, sequence_id, position_first, detail: JSON.stringify({ kv_rows, kv_row_cells }) };
+    step.row = { ...step.row, sequence_id, position_first, detail: JSON.stringify(detail) };
     return true;
   }
 

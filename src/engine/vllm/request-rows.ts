@@ -22,6 +22,8 @@ export interface StepRows {
   readonly shared: readonly SharedRows[];
   /** Cells that held rows of blocks which were given out again: all that a block held is gone then, written over or not. */
   readonly freed: readonly FreedBlock[];
+  /** Sequences of which the step has one token, which is of their prompt: they begin with it, or have the others of another one. */
+  readonly prompts: readonly number[];
 }
 
 export interface FreedBlock {
@@ -180,6 +182,7 @@ export function requestRows(blockTokens: number): RequestRows {
       const sequences = new Map<number, number>();
       const shared: SharedRows[] = [];
       const freed: FreedBlock[] = [];
+      const prompts: number[] = [];
       const taken = new Set<number>();
       step += 1;
       for (const i of inOrder(requests)) {
@@ -191,7 +194,11 @@ export function requestRows(blockTokens: number): RequestRows {
         sequences.set(i, sequence);
         taken.add(sequence);
         // What a request before it writes in this step is there for it already.
-        if (earlier === null) shared.push(...sharedBy(request, sequence));
+        const others = earlier === null ? sharedBy(request, sequence) : [];
+        shared.push(...others);
+        const front = length - tokens;
+        const isBegun = front === 0 || others.some(({ position_to }) => position_to === front);
+        if (earlier === null && tokens === 1 && isBegun) prompts.push(sequence);
         for (let position = length - tokens; position < length; position++) {
           const cell = cellOf(request, position);
           // Blocks are shared whole: whoever writes the first row of one has got it anew.
@@ -206,7 +213,7 @@ export function requestRows(blockTokens: number): RequestRows {
       const kv_rows = requests.map(
         ({ tokens, length }, i) => [sequences.get(i) ?? -1, length - tokens, tokens] as const,
       );
-      return { kv_rows, kv_row_cells: cellsOf(requests), shared, freed };
+      return { kv_rows, kv_row_cells: cellsOf(requests), shared, freed, prompts };
     },
   };
 }

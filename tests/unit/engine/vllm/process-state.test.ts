@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { RawRecord } from "../../../../src/engine/probing/raw-record.ts";
 import { PROBE } from "../../../../src/engine/vllm/probes.ts";
 import { follow } from "../../../../src/engine/vllm/process-state.ts";
+import { promptSequences } from "../../../../src/schema/step-detail.ts";
 import { attentionBytes, type CacheFields, type StepFields } from "../../../fixtures/vllm-structs.ts";
 
 const [PID, TID] = [7, 8];
@@ -116,6 +117,13 @@ describe("a step lasts until the last of its layers returns", () => {
       ...["cache_kv_l0", "cache_kv_l1", "cache_kv_l2"],
     ]);
   });
+});
+
+test("a step of one token is of a prompt where its request begins with it", () => {
+  const { step, told } = processOf();
+  for (const length of [1, 2]) step([layerAt(0, { requests: [{ tokens: 1, length, blocks: [3] }] })]);
+  const prompts = told().batches.map((batch) => promptSequences(batch));
+  expect(prompts).toEqual([[0], []]);
 });
 
 describe("a model that only encodes", () => {

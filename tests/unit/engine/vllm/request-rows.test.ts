@@ -18,6 +18,7 @@ describe("the rows of a step", () => {
       ],
       shared: [],
       freed: [],
+      prompts: [],
     });
     // A request that is left out of a step goes on in the next.
     expect(rows.rowsOf([request(1, 3, 5)]).kv_rows).toEqual([[1, 2, 1]]);
@@ -62,6 +63,7 @@ describe("the rows of a step", () => {
         { sequence: 2, sequence_from: 1, position_from: 4, position_to: 8, is_fresh: true },
       ],
       freed: [],
+      prompts: [],
     });
   });
 
@@ -76,6 +78,15 @@ describe("the rows of a step", () => {
     ]);
     expect(shared).toEqual([{ sequence: 2, sequence_from: 1, position_from: 0, position_to: 8, is_fresh: true }]);
     expect(freed).toEqual([{ cells: [8, 4], is_full: true }]);
+  });
+
+  test("are of a prompt though it is one token, where a request begins with it, or has all others of its prompt of another one", () => {
+    const rows = requestRows(4);
+    expect(rows.rowsOf([request(1, 1, 9), request(9, 9, 1, 2, 3)]).prompts).toEqual([0]);
+    expect(rows.rowsOf([request(1, 2, 9), request(1, 10, 1, 2, 3), request(1, 9, 1, 2, 5)]).prompts).toEqual([2]);
+    expect(rows.rowsOf([request(1, 10, 1, 2, 5)]).prompts).toEqual([]);
+    // One that was there before anything was seen may answer.
+    expect(rows.rowsOf([request(1, 7, 12, 13)]).prompts).toEqual([]);
   });
 
   test("of a block that is given out again are not those of the request that had it before", () => {
