@@ -1,23 +1,23 @@
 /** One process of vLLM: the cache of each layer where its attention is first seen, and its steps. */
 import { monotonicNs } from "../../kernel/libc.ts";
-import { layoutColumns } from "../../regions/kv-layout.ts";
 import { nullsOf, type WordOf } from "../../schema/row.ts";
 import { formatCounted } from "../../units.ts";
 import { pythonClasses, pythonObjects } from "../cpython/objects.ts";
 import { pagedReads } from "../cpython/paged-reads.ts";
-import type { AddressOf, EngineProcess, EngineRow, LiveTensor, Outcome, ReadMemory } from "../engine.ts";
+import type { AddressOf, EngineProcess, EngineRow, Outcome, ReadMemory } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { periodsBetween } from "../probing/step-periods.ts";
-import { type CacheLayers, cacheKinds, cacheLayers } from "./cache-layers.ts";
-import { type CachePlace, type LayerCache, layerCache } from "./cache-tensor.ts";
+import { cacheKinds, cacheLayers } from "./cache-layers.ts";
+import { type LayerCache, layerCache } from "./cache-tensor.ts";
 import { loadedWeights } from "./loaded-weights.ts";
-import { ENGINE_NAME, PROBE } from "./probes.ts";
+import { placedCaches } from "./placed-caches.ts";
+import { PROBE } from "./probes.ts";
 import { type RequestRows, requestRows, type SharedRows, type StepRows } from "./request-rows.ts";
 import { requestStates } from "./request-states.ts";
 import { runnerFinder } from "./runner-finder.ts";
+import { guessesTokens, isFurtherWorker } from "./runner-settings.ts";
 import { sequenceOwners } from "./sequence-owners.ts";
 import { fillsCache, hasBlocks, stepBlocks } from "./step-blocks.ts";
-import { isFurtherWorker } from "./worker-rank.ts";
 
 /** Steps between which the times of the last are kept. */
 const PERIODS = 32;
@@ -26,9 +26,6 @@ const ALIKE = 8;
 /** The requests of a process are read no more often: while a sequence has no name, and while it is asked which have ended. */
 const NAMING_NS = 20_000_000n;
 const ENDING_NS = 250_000_000n;
-/** A cache waits no longer for its model's modules to be read. */
-const PLACING_NS = 2_000_000_000n;
-
 interface OpenStep {
   row: EngineRow<"step">;
   shared: readonly SharedRows[];
@@ -42,39 +39,23 @@ interface OpenStep {
   isDecode: boolean;
 }
 
-/**
- * A cache of which it is not told yet which layer has it. Its model's modules say it; where they cannot be read, it is the layer that
- * is called with it, by the order of the calls: with several kinds of layers, which may keep their rows in the same memory, a whole step
- * says whether there are others.
- */
-interface Unplaced {
-  readonly cache: LayerCache;
-  readonly first: Pick<RawRecord, "timestamp_ns" | "tid">;
-  readonly met_ns: bigint;
-  readonly kinds: number;
-  readonly layers: Set<number>;
-  /** A whole step was seen. */
-  isWhole: boolean;
-}
-
 const OTHER_BLOCKS =
   "no look at the requests of its model runner found one with the blocks of a sequence, as where several kinds of layers have blocks of their own, or where requests end at once";
 
 const OTHER_MODEL =
   "a second cache came up behind steps with the first, as where a process has two models: weights by name, requests and settings are those of the first, steps and caches those of both";
 
+const GUESSES =
+  "tokens are guessed (speculative decoding): a step with guesses counts as one of a prompt, those that were not taken too, and so does what a draft model computes, so that tokens of the run are not those of prompts and answers";
+
 export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   const finder = runnerFinder(pid, addressOf);
   const weights = loadedWeights(pid, finder);
   const owners = sequenceOwners();
   const classes = pythonClasses();
-  const live = new Map<bigint, LiveTensor>();
-  const unplaced = new Map<bigint, Unplaced>();
-  /** By the model's modules; null where these cannot be read, undefined while they may be. */
-  let layers: CacheLayers | null | undefined;
-  let isLearned = false;
+  const caches = placedCaches(pid);
+  let [isLearned, isGuessing] = [false, false];
   const begins: bigint[] = [];
-  let tensors: EngineRow<"tensor">[] = [];
   let steps: EngineRow<"step">[] = [];
   let rows: { readonly blockTokens: number; readonly of: RequestRows } | null = null;
   /** A step had a first layer whose cache came up behind whole steps with another. */
@@ -108,7 +89,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       const isWhole = alike >= ALIKE || open.calls === layerCount;
       alike = isWhole && open.returns === layerCount && preparations === 1 ? alike + 1 : 0;
       countLayers(open.returns);
-      endUnplaced(open.calls === layerCount && open.returns === layerCount);
+      caches.endStep(open.calls === layerCount && open.returns === layerCount);
       closed = { tid: open.row.tid, returns: open.returns };
       const { row, shared, freed } = open;
       const older = shared.filter(({ is_fresh }) => !is_fresh);
@@ -150,93 +131,21 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     return "kept";
   }
 
-  function place(
-    cache: LayerCache,
-    { part, addr, size_bytes, elements, layout }: CachePlace,
-    layer: number | null,
-    { timestamp_ns, tid }: Unplaced["first"],
-  ) {
-    const cells = cache.blocks * cache.block_tokens;
-    const [name, logical_id] =
-      layer === null ? [`cache_${part}`, null] : [`cache_${part}_l${layer}`, `layer${layer}.${part}`];
-    const tensor: LiveTensor = {
-      ...{ engine: ENGINE_NAME, pid, name, tensor_type: cache.type, addr, size_bytes },
-      ...{ ne: [elements, cells], nb: [], region_type: "kv_cache", layer, logical_id },
-      ...{ kv_layout: layout, drawn: true, is_alone: true },
-    };
-    live.set(addr, tensor);
-    tensors.push({
-      ...{ timestamp_ns, pid, tid, kind: "graph", name: tensor.name, tensor_type: cache.type },
-      ...{ addr, size_bytes: BigInt(size_bytes), shape: `${elements}x${cells}` },
-      ...{ buffer: cache.storage.addr, buffer_addr: cache.storage.addr },
-      ...{ buffer_size_bytes: BigInt(cache.storage.size_bytes), usage: "any", region_type: "kv_cache" },
-      ...{ layer, logical_id: tensor.logical_id, ...layoutColumns(layout), evidence: "engine_probe" },
-    });
-  }
-
-  /** By the order of calls; null where that does not say it. */
-  const calledLayer = ({ kinds, layers: called, isWhole }: Unplaced): number | null => {
-    const [first = null] = called;
-    return kinds === 1 || (isWhole && called.size === 1) ? first : null;
-  };
-
-  /** Tells of those of which the layer is known. @param isOver nothing more will say it */
-  function placeKnown(isOver = false): void {
-    if (layers === undefined && !isOver) return;
-    for (const [addr, one] of unplaced) {
-      const { cache, first, kinds, isWhole } = one;
-      const size_bytes = cache.places.reduce((most, place) => Math.max(most, place.size_bytes), 0);
-      const named = layers?.layerIn(addr, size_bytes);
-      if (named === undefined && kinds > 1 && !isWhole && !isOver) continue;
-      unplaced.delete(addr);
-      for (const part of cache.places) place(cache, part, named === undefined ? calledLayer(one) : named, first);
-    }
-  }
-
-  /** A step is over. @param isWhole true where all of its calls were told */
-  function endUnplaced(isWhole: boolean): void {
-    for (const one of unplaced.values()) {
-      one.isWhole ||= isWhole;
-      if (!one.isWhole && one.kinds > 1) one.layers.clear();
-    }
-    placeKnown();
-  }
-
-  /** The cache of a layer was not seen before. */
-  function meet(addr: bigint, cache: LayerCache, layer: number, record: RawRecord): void {
-    const met = unplaced.get(addr);
-    if (met !== undefined) {
-      met.layers.add(layer);
-      return;
-    }
-    // Another cache: those of the layers behind this one are to be told again.
-    alike = 0;
-    isSecond ||= layer === 0 && layerCount > 0;
-    const { timestamp_ns, tid } = record;
-    const first = { timestamp_ns, tid };
-    const called = { met_ns: monotonicNs(), kinds: preparations, layers: new Set([layer]), isWhole: false };
-    unplaced.set(addr, { cache, first, ...called });
-    placeKnown();
-  }
-
   /** What the objects of its model runner say of all of its steps, once that is known: a row each. */
   function learnModel(read: ReadMemory): void {
     const found = isLearned ? null : finder.found();
-    const [oldest] = unplaced.values();
     if (found !== null) {
       isLearned = true;
       const python = pythonObjects(read, found.layout, classes);
-      layers = cacheLayers(read, python, found.runner);
+      caches.learn(cacheLayers(read, python, found.runner));
       const kv_caches = cacheKinds(python, found.runner) ?? 0;
       const row = stepRow({ timestamp_ns: monotonicNs(), tid: pid }, "engine");
       // Those too whose layers are called by no function that is probed, as those that keep a state.
       if (kv_caches > 1) steps.push({ ...row, detail: JSON.stringify({ settings: { kv_caches } }) });
+      isGuessing = guessesTokens(python, found.runner);
       if (isFurtherWorker(python, found.runner))
         steps.push({ ...row, detail: JSON.stringify({ repeats_steps: true }) });
-    } else if (layers === undefined && oldest !== undefined) {
-      if (finder.untold() !== null || monotonicNs() > oldest.met_ns + PLACING_NS) layers = null;
-    }
-    placeKnown();
+    } else if (!isLearned && (finder.untold() !== null || caches.isImpatient())) caches.learn(null);
   }
 
   /** A sequence that begins with rows of others has nothing else. */
@@ -321,7 +230,11 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     open.calls += 1;
     if (hasBlocks(record.payload) && fillsCache(record.payload, cache)) return encode(open, record, cache);
     // Every call returns, also those that are passed over.
-    if (!live.has(first.addr)) meet(first.addr, cache, open.returns, record);
+    if (caches.meet(cache, open.returns, preparations, record)) {
+      // Another cache: those of the layers behind this one are to be told again.
+      alike = 0;
+      isSecond ||= open.returns === 0 && layerCount > 0;
+    }
     if (open.row.n_tokens !== null || !hasBlocks(record.payload)) return "kept";
     return tell(open, record, cache) ? "kept" : "implausible";
   }
@@ -369,19 +282,18 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     },
     flush() {
       close();
-      placeKnown(true);
+      caches.flush();
     },
     takeRows() {
       tellOwners();
       const ofWeights = weights.takeRows();
-      const taken = { tensors: [...tensors, ...ofWeights.tensors], steps: [...steps, ...ofWeights.steps] };
-      tensors = [];
+      const taken = { tensors: [...caches.takeRows(), ...ofWeights.tensors], steps: [...steps, ...ofWeights.steps] };
       steps = [];
       return taken;
     },
     tokenPeriodsNs: () => periodsBetween(begins),
     kvHeads: () => [],
-    liveTensors: () => [...live.values(), ...weights.live()],
+    liveTensors: () => [...caches.live(), ...weights.live()],
     untold() {
       const why = finder.untold() ?? (owners.isHopeless() ? OTHER_BLOCKS : null);
       const unread = `${formatCounted(owners.unnamed, "sequence")} ended before the requests of the engine were read`;
@@ -389,6 +301,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       return [
         ...(reason === null || rows === null ? [] : [`whose request a sequence is, is not identifiable: ${reason}`]),
         ...(isSecond ? [OTHER_MODEL] : []),
+        ...(isGuessing ? [GUESSES] : []),
       ];
     },
   };

@@ -13,7 +13,7 @@ import { PROBE } from "../../../../src/engine/vllm/probes.ts";
 import { follow } from "../../../../src/engine/vllm/process-state.ts";
 import { type RequestStates, requestStates } from "../../../../src/engine/vllm/request-states.ts";
 import { runnerFinder } from "../../../../src/engine/vllm/runner-finder.ts";
-import { isFurtherWorker } from "../../../../src/engine/vllm/worker-rank.ts";
+import { guessesTokens, isFurtherWorker } from "../../../../src/engine/vllm/runner-settings.ts";
 import { repeatsSteps } from "../../../../src/schema/step-detail.ts";
 import { attentionBytes } from "../../../fixtures/vllm-structs.ts";
 import { addressOf, isReadable, PYTHONS, type WaitingPython, waitingPython } from "../../../fixtures/waiting-python.ts";
@@ -146,6 +146,16 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
       ]);
     });
 
+    test("are of a model whose tokens are guessed where its settings say so", () => {
+      if (!isKnown()) return;
+      const others = python.elements(python.attribute(runner(), "others") ?? 0n) ?? [];
+      expect([runner(), ...others, at(0)].map((one) => guessesTokens(python, one))).toEqual([
+        true,
+        ...others.map(() => false),
+        false,
+      ]);
+    });
+
     test("name the caches of steps that were seen before they were read", () => {
       if (!isKnown()) return;
       const state = follow(said.pid, addressOf);
@@ -176,6 +186,7 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
       expect(
         state.liveTensors().flatMap(({ name, region_type }) => (region_type === "kv_cache" ? [name] : [])),
       ).toEqual([...["cache_kv_l1", "cache_kv_l5", "cache_kv"]]);
+      expect(state.untold?.().some((why) => why.includes("tokens are guessed"))).toBe(true);
       const { steps: rows } = state.takeRows();
       const settings = rows.flatMap(({ detail }) => detail?.match(/"kv_caches":\d+/)?.[0] ?? []);
       expect(settings).toEqual(['"kv_caches":1', '"kv_caches":2']);

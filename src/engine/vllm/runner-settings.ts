@@ -1,4 +1,4 @@
-/** Which of the workers a process is, over which vLLM spreads a model. */
+/** What the settings of vLLM's model runner say of its steps: which of the workers it is, and whether tokens are guessed. */
 import type { PythonObjects } from "../cpython/objects.ts";
 
 /** Each worker has a part of each layer, or some of the layers: together they are as many as these say. */
@@ -14,4 +14,11 @@ export function isFurtherWorker(python: PythonObjects, runner: bigint): boolean 
   };
   const workers = SIZES.reduce((product, name) => product * (countOf(name) ?? 1), 1);
   return workers > 1 && (countOf("rank") ?? 0) % workers !== 0;
+}
+
+/** True where tokens are guessed, to be checked several at once (speculative decoding); false also where it is not said. */
+export function guessesTokens(python: PythonObjects, runner: bigint): boolean {
+  const config = python.attribute(runner, "speculative_config");
+  const name = config === null ? null : python.className(config);
+  return name !== null && name !== "NoneType";
 }
