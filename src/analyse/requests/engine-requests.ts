@@ -126,6 +126,15 @@ function figureOf(
   };
 }
 
+type CacheTensor = Pick<KvTensor, "pid" | "name" | "row_bytes">;
+
+/** Of a token in all layers; null where there are none, and where a layer has several, as those of two models. */
+function rowBytes(tensors: readonly CacheTensor[]): number | null {
+  const names = tensors.flatMap(({ pid, name }) => (name === null ? [] : [`${pid}/${name}`]));
+  const bytes = tensors.reduce((sum, { row_bytes }) => sum + row_bytes, 0);
+  return new Set(names).size < names.length || bytes === 0 ? null : bytes;
+}
+
 export interface EngineRequests {
   readonly figures: RequestFigure[];
   /** The numbers of those that the engine did not say to have ended, up to the end of the recording: what is told of these is what they had by then. */
@@ -144,20 +153,20 @@ export interface EngineRequests {
  */
 export function engineRequests(
   steps: readonly StepRow[],
-  tensors: readonly Pick<KvTensor, "pid" | "row_bytes">[],
+  tensors: readonly CacheTensor[],
   originNs: bigint,
 ): EngineRequests {
   const together = workingTogether(steps);
   const all = together.flatMap((workers) => {
     const [first] = workers;
     const pids = new Set(workers.map(({ ofProcess }) => ofProcess[0]?.pid));
-    const row_bytes = tensors.reduce((sum, tensor) => sum + (pids.has(tensor.pid) ? tensor.row_bytes : 0), 0);
+    const row_bytes = rowBytes(tensors.filter(({ pid }) => pids.has(pid)));
     const requests = first?.requests ?? [];
     return requests.map((one) => ({ one, row_bytes, isOpen: first?.named.isOver(one.sequence) !== true }));
   });
   all.sort((a, b) => a.one.begin_ns - b.one.begin_ns);
   return {
-    figures: all.map(({ one, row_bytes }, i) => figureOf(one, i + 1, row_bytes > 0 ? row_bytes : null, originNs)),
+    figures: all.map(({ one, row_bytes }, i) => figureOf(one, i + 1, row_bytes, originNs)),
     underWay: new Set(all.flatMap(({ isOpen }, i) => (isOpen ? [i + 1] : []))),
     unnamed: together.reduce((sum, workers) => sum + Math.max(...workers.map(unnamedIn)), 0),
   };

@@ -23,6 +23,8 @@ import { fillsCache, hasBlocks, stepBlocks } from "./step-blocks.ts";
 const PERIODS = 32;
 /** So many steps with the same caches, and those of the layers behind the first are taken to be known. */
 const ALIKE = 8;
+/** So many pools of a process are remembered. */
+const POOLS = 16;
 /** The requests of a process are read no more often: while a sequence has no name, and while it is asked which have ended. */
 const NAMING_NS = 20_000_000n;
 const ENDING_NS = 250_000_000n;
@@ -58,6 +60,9 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   const begins: bigint[] = [];
   let steps: EngineRow<"step">[] = [];
   let rows: { readonly blockTokens: number; readonly of: RequestRows } | null = null;
+  /** Where the pools lie that were used last, in their order. */
+  const pools: bigint[] = [];
+  let takeTurns = false;
   /** A step had a first layer whose cache came up behind whole steps with another. */
   let isSecond = false;
   /** Layers of the model, once a step was seen to its end: of several models those of the largest. */
@@ -171,6 +176,17 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     });
   }
 
+  /** Blocks of two pools that are used in turn have the same numbers: of none of them is known whose rows they have. */
+  function usePool(addr: bigint, call: Pick<RawRecord, "timestamp_ns" | "tid">): void {
+    if (pools.at(-1) === addr) return;
+    if (pools.includes(addr) && !takeTurns) {
+      takeTurns = true;
+      steps.push({ ...stepRow(call, "engine"), detail: JSON.stringify({ settings: { kv_caches: 2 } }) });
+    }
+    pools.push(addr);
+    if (pools.length > POOLS) pools.shift();
+  }
+
   /** What the first layer of a step says of all of it. */
   function tell(step: OpenStep, record: RawRecord, cache: LayerCache): boolean {
     const found = stepBlocks(record.payload, cache);
@@ -180,6 +196,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       const settings = { kv_caches: preparations, block_tokens: cache.block_tokens, blocks: cache.blocks };
       steps.push({ ...stepRow(record, "engine"), detail: JSON.stringify({ settings }) });
     }
+    usePool(cache.storage.addr, record);
     const { tokens: n_tokens, requests: n_sequences, listed } = found;
     step.isDecode = n_tokens === n_sequences;
     step.row = { ...step.row, n_tokens, n_sequences };

@@ -16,9 +16,9 @@ const decode = (begin_ns: number, rows: readonly [number, number, number][], pid
 const named = (sequence_id: number, request: string, prompt_tokens: number | null, pid = 7) =>
   row(900, "request", { request, prompt_tokens, is_gone: false }, { sequence_id }, pid);
 const TENSORS = [
-  { pid: 7, row_bytes: 64 },
-  { pid: 7, row_bytes: 64 },
-  { pid: 9, row_bytes: 8 },
+  { pid: 7, name: "cache_kv_l0", row_bytes: 64 },
+  { pid: 7, name: "cache_kv_l1", row_bytes: 64 },
+  { pid: 9, name: "cache_kv_l0", row_bytes: 8 },
 ];
 
 const engineRequests = (...asked: Parameters<typeof requestsOf>) => requestsOf(...asked).figures;
@@ -72,6 +72,14 @@ describe("the requests that an engine names", () => {
     const held = { p50: null, p50_at_least: 12 * 128, p99: null, p99_at_least: expect.closeTo(12.98 * 128, 6) };
     expect(told).toMatchObject({ requests: 2, under_way: 1, kv_bytes: held });
     expect(namedSummary([])).not.toHaveProperty("under_way");
+  });
+
+  test("have no bytes where their process has the cache of a layer twice, as of two models: nobody says in which they are", () => {
+    const twice = [...TENSORS, { pid: 7, name: "cache_kv_l1", row_bytes: 32 }];
+    expect(engineRequests(steps, twice, 0n)).toMatchObject([
+      { kv_bytes: null, saved_bytes: null, output_tokens: 2 },
+      { kv_bytes: null, saved_bytes: null, reused_tokens: 8 },
+    ]);
   });
 
   test("are one where they were put off and began anew, and where several processes work on each", () => {

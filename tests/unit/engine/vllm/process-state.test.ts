@@ -119,6 +119,21 @@ describe("a step lasts until the last of its layers returns", () => {
   });
 });
 
+test("two models that take turns have several caches, whose blocks have the same numbers; one that comes to lie elsewhere has one", () => {
+  const kindsOf = (...pools: readonly bigint[]) => {
+    const { state, step } = processOf();
+    for (const [i, data] of pools.entries()) {
+      const cache = { data, valuesData: data };
+      step([{ cache, step: { requests: [{ tokens: 1, length: 1 + i, blocks: [3] }] } }]);
+    }
+    state.flush();
+    const { steps } = state.takeRows();
+    return Math.max(...steps.map(({ detail }) => Number(/"kv_caches":(\d+)/.exec(detail ?? "")?.[1] ?? 0)));
+  };
+  const other = POOL + 2n ** 30n;
+  expect([kindsOf(POOL, POOL), kindsOf(POOL, other, other), kindsOf(POOL, other, POOL)]).toEqual([1, 1, 2]);
+});
+
 test("a step of one token is of a prompt where its request begins with it", () => {
   const { step, told } = processOf();
   for (const length of [1, 2]) step([layerAt(0, { requests: [{ tokens: 1, length, blocks: [3] }] })]);
