@@ -6,6 +6,7 @@ import {
   draftedBy,
   hasPlacedNothing,
   keptGuesses,
+  mixesTokens,
   promptSequences,
   repeatsSteps,
   surelyTaken,
@@ -39,6 +40,8 @@ export interface TokenCount {
   readonly decoding: ReadonlyMap<number, { readonly begin_ns: number; readonly end_ns: number }>;
   /** Calls whose batch could not be read, or was given up in its midst: their tokens are not counted. */
   readonly unread_calls: number;
+  /** An engine does not tell apart what its batches decode and what is of prompts: what is decoded in batches of one token is at least. */
+  readonly mixes: boolean;
   /** Graphs that were computed where no call that decodes was seen; 0 once there was one. */
   readonly uncalled_graphs: number;
   /** What the target does now, in a word. */
@@ -66,11 +69,11 @@ export interface TokenFacts {
 export function tokenFacts(tokens: TokenCount, lost: boolean): TokenFacts {
   const prompt = tokens.prompt_tokens;
   const decoded = tokens.decode_tokens || null;
-  const isWhole = !lost && tokens.unread_calls === 0;
+  const isWhole = !lost && tokens.unread_calls === 0 && !tokens.mixes;
   return {
     prompt_tokens: isWhole ? prompt : null,
     decode_tokens: isWhole ? decoded : null,
-    prompt_tokens_at_least: isWhole ? null : prompt,
+    prompt_tokens_at_least: isWhole || tokens.mixes ? null : prompt,
     decode_tokens_at_least: isWhole ? null : decoded,
     ...(isWhole && tokens.beside_tokens > 0 ? { decode_tokens_beside_prompts: tokens.beside_tokens } : {}),
     decode_tokens_per_s: isWhole ? tokens.decode_tokens_per_s : null,
@@ -116,6 +119,7 @@ export function createTokenCount(): TokenCount {
   let trial: { readonly pid: number; readonly sums: Sums; readonly tokens: number; readonly isFirst: boolean } | null =
     null;
   let unread = 0;
+  let mixes = false;
   let graphs = 0;
   let calls = 0;
   let phase = "running";
@@ -161,6 +165,7 @@ export function createTokenCount(): TokenCount {
           sums[sums.isBesidePrompt ? "beside" : "decoded"] += keptGuesses(step);
         }
         if (word === "engine" && repeatsSteps({ detail: textAt(batch.columns.detail, row) })) repeating.add(pid);
+        if (word === "engine") mixes ||= mixesTokens({ detail: textAt(batch.columns.detail, row) });
         const encodes = word === "encode";
         if (word !== "decode" && !encodes) continue;
         calls += 1;
@@ -235,6 +240,9 @@ export function createTokenCount(): TokenCount {
     decoding,
     get unread_calls() {
       return unread;
+    },
+    get mixes() {
+      return mixes;
     },
     get uncalled_graphs() {
       return calls > 0 ? 0 : graphs;

@@ -23,6 +23,7 @@ const DRAFTS = "drafts";
 const KEPT_GUESSES = "kept_guesses";
 const DRAFTED_BY = "drafted_by";
 const REPEATS_STEPS = "repeats_steps";
+const MIXES_TOKENS = "mixes_tokens";
 
 /** Sequences of which a batch has one token, which is of their prompt, as its engine tells; none where it does not. */
 export function promptSequences(step: { readonly detail: string | null }): readonly unknown[] {
@@ -68,6 +69,11 @@ export function draftedBy(step: { readonly detail: string | null }): string | nu
 /** True where an engine says that its process makes the steps of another one too, as each worker of a model that is spread over several does. */
 export function repeatsSteps(step: { readonly detail: string | null }): boolean {
   return step.detail?.includes(REPEATS_STEPS) === true && detailOf(step)[REPEATS_STEPS] === true;
+}
+
+/** True where an engine says that its batches of several tokens may be of prompts, or decode, or check what was guessed, and that nobody knows which. */
+export function mixesTokens(step: { readonly detail: string | null }): boolean {
+  return step.detail?.includes(MIXES_TOKENS) === true && detailOf(step)[MIXES_TOKENS] === true;
 }
 
 /** The context that a step is of, by its handle; null where it is not known. */

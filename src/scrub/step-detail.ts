@@ -10,6 +10,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "drafts",
   "kept_guesses",
   "repeats_steps",
+  "mixes_tokens",
   "kv_caches",
   "kv_lists",
   "moved_cache",

@@ -4,7 +4,7 @@ import { ENGINE, ENGINE_ROOM } from "../../schema/shared-numbers.ts";
 import type { NumberOffsets } from "../probing/capture-plan.ts";
 import { type CacheTensor, decodeCacheTensor, decodeStorage, STORAGE_BYTES, TOKENS } from "./cache-tensor.ts";
 import { decodeTensor } from "./tensor-impl.ts";
-import { TORCH } from "./torch-layout.ts";
+import { TORCH, TORCH_FLOATS } from "./torch-layout.ts";
 
 /** Where each part lies in the payload: the storage from its begin, its address, the tensor from its number of dimensions on. */
 export const COPIED_WRITE = { storage: 0, storageAddress: 56, tensor: 64 } as const;
@@ -36,6 +36,8 @@ const HEAD = recordLayout("engine_indexes");
 const RUN = recordLayout("engine_index_run");
 const START = ENGINE_ROOM.compact;
 
+const PACKED_DIMENSIONS = 3;
+
 /** One run of rows; null where they do not follow each other, or could not be read. */
 function writtenRows(payload: DataView): { readonly first: number; readonly count: number } | null {
   if (payload.byteLength < START + HEAD.bytes + ENGINE.row_runs * RUN.bytes) return null;
@@ -44,6 +46,18 @@ function writtenRows(payload: DataView): { readonly first: number; readonly coun
   const run = START + HEAD.bytes;
   const count = payload.getUint32(run + RUN.offsets.count, true);
   return count === field("elements") ? { first: payload.getUint32(run + RUN.offsets.first, true), count } : null;
+}
+
+/**
+ * True of a write of so many tokens into a cache of [tokens, heads, elements], as one has in which the tokens of several sequences lie
+ * behind each other (continuous batching).
+ */
+export function isPackedWrite(payload: DataView, dimension: bigint, tokens: number): boolean {
+  const tensor = decodeTensor(payload, COPIED_WRITE.tensor - (TORCH.tensor.dimensions - TORCH.tensor.storage));
+  if (tensor?.sizes.length !== PACKED_DIMENSIONS || !TORCH_FLOATS.has(tensor.type)) return false;
+  const along = BigInt.asIntN(64, dimension);
+  const elements = payload.getUint32(START + HEAD.offsets.elements, true);
+  return (along === 0n || along === BigInt(-PACKED_DIMENSIONS)) && elements === tokens;
 }
 
 /**

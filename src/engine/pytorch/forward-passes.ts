@@ -9,7 +9,7 @@ import type { RawRecord } from "../probing/raw-record.ts";
 import { medianPeriod, periodsBetween } from "../probing/step-periods.ts";
 import { decodeCacheAppend, decodeJoinedRest } from "./cache-append.ts";
 import type { CacheTensor } from "./cache-tensor.ts";
-import { decodeCacheWrite } from "./cache-write.ts";
+import { decodeCacheWrite, isPackedWrite } from "./cache-write.ts";
 import { layersOfCaches } from "./moved-layers.ts";
 import { movingCaches, type TimedAppend } from "./moving-caches.ts";
 import { namedWeights } from "./named-weights.ts";
@@ -55,6 +55,8 @@ const WRITES = 4096;
 const PERIODS = 32;
 /** A pass of which no token is drawn lasts to the next one, if that begins so soon; else its begin is all that is known of it. */
 const NEXT_NS = 1_000_000_000n;
+const PACKED =
+  "tokens of several sequences are packed into one (continuous batching): a pass of several may be of prompts, or decode the next one of each, so that tokens of prompts and answers are not told apart";
 const QUANTISED =
   "most of a KV cache is kept in another form, as quantised: where that lies, and its rows, is not identifiable";
 /** Weights that could not be read: nothing has a name there. */
@@ -98,7 +100,7 @@ export function forwardPasses(
   const moving = movingCaches(pid, layersOfMoving, takeSequences);
   const memory = passMemory();
   let passes = 0;
-  let hasRests = false;
+  let [hasRests, isPacked] = [false, false];
   /** Begins of the last passes of one token per sequence, in ns. */
   let begins: bigint[] = [];
   let rows: EngineRow<"step">[] = [];
@@ -200,12 +202,22 @@ export function forwardPasses(
     const found = decodeCacheWrite(record.payload, record.args[DIMENSION]);
     if (found === null) return "implausible";
     const { timestamp_ns, tid } = record;
+    const tokens = pass.row.n_tokens ?? 0;
+    if (found === "other" && tokens > 1 && isPackedWrite(record.payload, record.args[DIMENSION], tokens))
+      tellPacked(record);
     if (found === "other" || pass.writes.length >= WRITES) return "kept";
     const timed = { write: found, timestamp_ns, tid };
     caches.note(timed);
     memory.keep(found.storage.addr);
     pass.writes.push(timed);
     return "kept";
+  }
+
+  function tellPacked({ timestamp_ns, tid }: RawRecord): void {
+    if (isPacked) return;
+    isPacked = true;
+    const { engine: _, ...nothing } = nullsOf("step");
+    rows.push({ ...nothing, timestamp_ns, pid, tid, kind: "engine", detail: JSON.stringify({ mixes_tokens: true }) });
   }
 
   function append(record: RawRecord): Outcome {
@@ -309,6 +321,12 @@ export function forwardPasses(
       ...named.live(),
       ...caches.live(),
     ],
-    untold: () => [...(hasRests ? [QUANTISED] : []), ...caches.untold(), ...moving.untold(), ...named.untold()],
+    untold: () => [
+      ...(isPacked ? [PACKED] : []),
+      ...(hasRests ? [QUANTISED] : []),
+      ...caches.untold(),
+      ...moving.untold(),
+      ...named.untold(),
+    ],
   };
 }

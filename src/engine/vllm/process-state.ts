@@ -148,6 +148,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       // Those too whose layers are called by no function that is probed, as those that keep a state.
       if (kv_caches > 1) steps.push({ ...row, detail: JSON.stringify({ settings: { kv_caches } }) });
       isGuessing = guessesTokens(python, found.runner);
+      if (isGuessing) steps.push({ ...row, detail: JSON.stringify({ mixes_tokens: true }) });
       if (isFurtherWorker(python, found.runner))
         steps.push({ ...row, detail: JSON.stringify({ repeats_steps: true }) });
     } else if (!isLearned && (finder.untold() !== null || caches.isImpatient())) caches.learn(null);

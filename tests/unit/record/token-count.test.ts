@@ -54,6 +54,18 @@ describe("tokens of a run", () => {
     expect(counted(...each(1, 2))).toMatchObject({ prompt_tokens: 132, decode_tokens: 4 });
   });
 
+  test("are not known, but for those that were decoded at least, where an engine does not tell apart whose tokens a step has", () => {
+    const steps = [decode(66, 0, 250), decode(1, 300, 310), decode(1, 400, 430)];
+    const mixed: Step = { kind: "engine", detail: '{"mixes_tokens":true}' };
+    for (const tokens of [counted(...steps, mixed), counted(mixed, ...steps)]) {
+      expect(tokenFacts(tokens, false)).toEqual({
+        ...{ prompt_tokens: null, decode_tokens: null, prompt_tokens_at_least: null, decode_tokens_at_least: 2 },
+        ...{ decode_tokens_per_s: null, decode_call_tokens_per_s: null, ttft_ms: null },
+      });
+    }
+    expect(tokenFacts(counted(...steps), false)).toMatchObject({ prompt_tokens: 66, decode_tokens: 2 });
+  });
+
   test("are decoded from the begin of the first call for them to the end of the last, in each process", () => {
     const tokens = counted(decode(66, 0, 250), decode(1, 300, 310), decode(9, 400, 430), decode(1, 500, 510));
     expect([...tokens.decoding]).toEqual([[1, { begin_ns: 300e6, end_ns: 510e6 }]]);

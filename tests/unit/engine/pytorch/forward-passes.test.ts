@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { forwardPasses } from "../../../../src/engine/pytorch/forward-passes.ts";
 import { DIMENSION, PROBE } from "../../../../src/engine/pytorch/probes.ts";
+import { mixesTokens } from "../../../../src/schema/step-detail.ts";
 import { rawRecord } from "../../../fixtures/ggml-structs.ts";
 import { appendBytes } from "../../../fixtures/torch-appends.ts";
 import { lookupBytes, type TensorFields, weightBytes } from "../../../fixtures/torch-structs.ts";
@@ -170,6 +171,29 @@ describe("a forward pass", () => {
       [4, false],
       [0, true],
     ]);
+  });
+
+  test("of several tokens may decode where its cache has those of all sequences behind each other: the run is told so", () => {
+    const mixes = (
+      tokens: number,
+      sizes: readonly number[],
+      dimension = 0n,
+      runs: [number, number][] = [[5, tokens]],
+    ) => {
+      const { state, lookup } = process();
+      lookup(10n, WORDS, [1, tokens]);
+      const payload = writeBytes({ structure: 0x5600_0000_1000n, data: 0x7f40_0000_0000n, sizes, runs });
+      for (let i = 0n; i < 2n; i++)
+        state.take(rawRecord({ probe: PROBE.write, time: 12n + i, tid: 8, args: [0n, dimension], payload }));
+      state.flush();
+      const told = state.takeRows().steps.filter((step) => step.kind === "engine" && mixesTokens(step));
+      expect(state.untold?.().some((why) => why.includes("continuous batching"))).toBe(told.length > 0);
+      return told.length;
+    };
+    expect([mixes(4, [64, 2, 8]), mixes(4, [64, 2, 8], -3n)]).toEqual([1, 1]);
+    // One token, other rows than the pass has tokens, along another dimension, and a cache of one that stays.
+    expect([mixes(1, [64, 2, 8]), mixes(4, [64, 2, 8], 0n, [[5, 3]]), mixes(4, [64, 2, 8], 1n)]).toEqual([0, 0, 0]);
+    expect(mixes(4, [1, 2, 64, 8], 2n)).toBe(0);
   });
 
   test("that cannot be read has no tokens, and is counted", () => {

@@ -14,7 +14,7 @@ import { follow } from "../../../../src/engine/vllm/process-state.ts";
 import { type RequestStates, requestStates } from "../../../../src/engine/vllm/request-states.ts";
 import { runnerFinder } from "../../../../src/engine/vllm/runner-finder.ts";
 import { guessesTokens, isFurtherWorker } from "../../../../src/engine/vllm/runner-settings.ts";
-import { repeatsSteps } from "../../../../src/schema/step-detail.ts";
+import { mixesTokens, repeatsSteps } from "../../../../src/schema/step-detail.ts";
 import { attentionBytes } from "../../../fixtures/vllm-structs.ts";
 import { addressOf, isReadable, PYTHONS, type WaitingPython, waitingPython } from "../../../fixtures/waiting-python.ts";
 
@@ -191,6 +191,7 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
       const settings = rows.flatMap(({ detail }) => detail?.match(/"kv_caches":\d+/)?.[0] ?? []);
       expect(settings).toEqual(['"kv_caches":1', '"kv_caches":2']);
       expect(rows.some(({ kind, detail }) => kind === "engine" && repeatsSteps({ detail }))).toBe(true);
+      expect(rows.some(({ kind, detail }) => kind === "engine" && mixesTokens({ detail }))).toBe(true);
     });
   });
 
