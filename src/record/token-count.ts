@@ -40,7 +40,7 @@ export interface TokenCount {
   readonly decoding: ReadonlyMap<number, { readonly begin_ns: number; readonly end_ns: number }>;
   /** Calls whose batch could not be read, or was given up in its midst: their tokens are not counted. */
   readonly unread_calls: number;
-  /** An engine does not tell apart what its batches decode and what is of prompts: what is decoded in batches of one token is at least. */
+  /** An engine does not tell apart what its batches decode, what is of prompts, and what is guessed: nothing is known of their tokens. */
   readonly mixes: boolean;
   /** Graphs that were computed where no call that decodes was seen; 0 once there was one. */
   readonly uncalled_graphs: number;
@@ -74,7 +74,7 @@ export function tokenFacts(tokens: TokenCount, lost: boolean): TokenFacts {
     prompt_tokens: isWhole ? prompt : null,
     decode_tokens: isWhole ? decoded : null,
     prompt_tokens_at_least: isWhole || tokens.mixes ? null : prompt,
-    decode_tokens_at_least: isWhole ? null : decoded,
+    decode_tokens_at_least: isWhole || tokens.mixes ? null : decoded,
     ...(isWhole && tokens.beside_tokens > 0 ? { decode_tokens_beside_prompts: tokens.beside_tokens } : {}),
     decode_tokens_per_s: isWhole ? tokens.decode_tokens_per_s : null,
     decode_call_tokens_per_s: isWhole ? tokens.decode_call_tokens_per_s : null,

@@ -10,6 +10,7 @@ import { medianPeriod, periodsBetween } from "../probing/step-periods.ts";
 import { decodeCacheAppend, decodeJoinedRest } from "./cache-append.ts";
 import type { CacheTensor } from "./cache-tensor.ts";
 import { decodeCacheWrite, isPackedWrite } from "./cache-write.ts";
+import { type DraftTurns, draftTurns } from "./draft-turns.ts";
 import { layersOfCaches } from "./moved-layers.ts";
 import { movingCaches, type TimedAppend } from "./moving-caches.ts";
 import { namedWeights } from "./named-weights.ts";
@@ -47,6 +48,7 @@ interface Thread {
   pass: Pass | null;
   /** It was seen to draw a token. */
   draws: boolean;
+  readonly turns: DraftTurns;
 }
 
 const THREADS = 4096;
@@ -57,6 +59,8 @@ const PERIODS = 32;
 const NEXT_NS = 1_000_000_000n;
 const PACKED =
   "tokens of several sequences are packed into one (continuous batching): a pass of several may be of prompts, or decode the next one of each, so that tokens of prompts and answers are not told apart";
+const GUESSES =
+  "one model guesses for another (assisted generation): its passes, and those that check its guesses, are of tokens that may not be taken, so that tokens of prompts and answers are not told apart";
 const QUANTISED =
   "most of a KV cache is kept in another form, as quantised: where that lies, and its rows, is not identifiable";
 /** Weights that could not be read: nothing has a name there. */
@@ -100,7 +104,9 @@ export function forwardPasses(
   const moving = movingCaches(pid, layersOfMoving, takeSequences);
   const memory = passMemory();
   let passes = 0;
-  let [hasRests, isPacked] = [false, false];
+  let hasRests = false;
+  /** Why tokens of prompts and answers are not told apart. */
+  const mixed = new Set<string>();
   /** Begins of the last passes of one token per sequence, in ns. */
   let begins: bigint[] = [];
   let rows: EngineRow<"step">[] = [];
@@ -109,7 +115,7 @@ export function forwardPasses(
     const followed = threads.get(tid);
     if (followed !== undefined) return followed;
     if (threads.size >= THREADS) flush();
-    const thread: Thread = { pass: null, draws: false };
+    const thread: Thread = { pass: null, draws: false, turns: draftTurns() };
     threads.set(tid, thread);
     return thread;
   }
@@ -140,10 +146,19 @@ export function forwardPasses(
     rows.push(...caches.endPass(ended, writes, isWhole, table?.addr ?? null));
   }
 
+  function tellMixed(why: string, { timestamp_ns, tid }: Pick<RawRecord, "timestamp_ns" | "tid">): void {
+    const { engine: _, ...nothing } = nullsOf("step");
+    const detail = JSON.stringify({ mixes_tokens: true });
+    if (mixed.size === 0) rows.push({ ...nothing, timestamp_ns, pid, tid, kind: "engine", detail });
+    mixed.add(why);
+  }
+
   function begin(thread: Thread, { timestamp_ns, tid }: RawRecord, lookup: Lookup | null): void {
     end(thread, timestamp_ns);
     const { engine: _, ...nothing } = nullsOf("step");
     const tokens = lookup?.tokens ?? null;
+    const isGuessed = lookup !== null && thread.turns.pass(keyOf(lookup.table), lookup.tokens);
+    if (isGuessed) tellMixed(GUESSES, { timestamp_ns, tid });
     const n_sequences = lookup?.sequences ?? (tokens === 1 ? 1 : null);
     const row = { ...nothing, timestamp_ns, pid, tid, kind: "decode", n_tokens: tokens, n_sequences } as const;
     passes += 1;
@@ -204,20 +219,13 @@ export function forwardPasses(
     const { timestamp_ns, tid } = record;
     const tokens = pass.row.n_tokens ?? 0;
     if (found === "other" && tokens > 1 && isPackedWrite(record.payload, record.args[DIMENSION], tokens))
-      tellPacked(record);
+      tellMixed(PACKED, record);
     if (found === "other" || pass.writes.length >= WRITES) return "kept";
     const timed = { write: found, timestamp_ns, tid };
     caches.note(timed);
     memory.keep(found.storage.addr);
     pass.writes.push(timed);
     return "kept";
-  }
-
-  function tellPacked({ timestamp_ns, tid }: RawRecord): void {
-    if (isPacked) return;
-    isPacked = true;
-    const { engine: _, ...nothing } = nullsOf("step");
-    rows.push({ ...nothing, timestamp_ns, pid, tid, kind: "engine", detail: JSON.stringify({ mixes_tokens: true }) });
   }
 
   function append(record: RawRecord): Outcome {
@@ -322,7 +330,7 @@ export function forwardPasses(
       ...caches.live(),
     ],
     untold: () => [
-      ...(isPacked ? [PACKED] : []),
+      ...mixed,
       ...(hasRests ? [QUANTISED] : []),
       ...caches.untold(),
       ...moving.untold(),

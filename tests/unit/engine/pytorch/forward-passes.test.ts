@@ -196,6 +196,27 @@ describe("a forward pass", () => {
     expect(mixes(4, [1, 2, 64, 8], 2n)).toBe(0);
   });
 
+  test("may check what another model guessed: the run is told so where that comes again and again", () => {
+    const draft = 0x7f20_0000_0000n;
+    const names = [
+      [WORDS, "model.embed_tokens.weight"],
+      [draft, "draft.embed_tokens.weight"],
+    ] as const;
+    const { state, lookup, draw } = process(new Map(names));
+    let time = 0n;
+    const pass = (table: bigint, tokens: number): void => {
+      time += 10n;
+      lookup(time, table, [1, tokens]);
+      draw(time + 5n);
+    };
+    const told = () => state.takeRows().steps.filter((step) => step.kind === "engine" && mixesTokens(step)).length;
+    for (const table of [draft, WORDS]) pass(table, 12);
+    expect(told()).toBe(0);
+    for (let i = 0; i < 4; i++) for (const table of [draft, draft, draft, WORDS]) pass(table, table === WORDS ? 4 : 1);
+    expect(told()).toBe(1);
+    expect(state.untold?.().some((why) => why.includes("assisted generation"))).toBe(true);
+  });
+
   test("that cannot be read has no tokens, and is counted", () => {
     const { lookup, state, draw, passes } = process();
     expect(lookup(10n, WORDS, [1, 4], { sizes: [10, 64], elements: 1 })).toBe("implausible");
