@@ -72,6 +72,13 @@ const shapeOf = ({ sequences, heads, head_elements, type }: CacheTensor): string
 
 const keyOf = ({ addr, rows, width }: Matrix): string => `0x${addr.toString(16)}/${rows}x${width}`;
 
+/** True of what is drawn when the pass has long been over; layers that choose their experts so draw as often as they come. */
+function isLongAfter({ row, drawn_ns }: Pass, time_ns: bigint): boolean {
+  if (drawn_ns === null) return false;
+  const took_ns = drawn_ns - row.timestamp_ns;
+  return time_ns - drawn_ns > (took_ns > NEXT_NS ? took_ns : NEXT_NS);
+}
+
 /** As the step stream has it: sums, and by how long blocks were kept. */
 function listOf({ passes, allocations, bytes, most_bytes, open_bytes, kept }: PassMemoryTold): unknown[] {
   const bins = [...kept].sort(([a], [b]) => a - b).map(([bin, [count, sum]]) => [bin, count, sum]);
@@ -285,7 +292,7 @@ export function forwardPasses(
         return "kept";
       }
       const thread = threads.get(record.tid);
-      if (thread?.pass == null) return "under_way";
+      if (thread?.pass == null || isLongAfter(thread.pass, record.timestamp_ns)) return "under_way";
       thread.pass.drawn_ns = record.timestamp_ns;
       memory.end(thread.pass.number, record.timestamp_ns);
       move(thread.pass, true);

@@ -42,6 +42,21 @@ describe("a forward pass", () => {
     expect(state.tokenPeriodsNs()).toEqual([10]);
   });
 
+  test("does not last to what a program draws long after it, but to the last of its layers that draw", () => {
+    const { state, lookup, draw, passes } = process();
+    lookup(10n, WORDS, [1, 1]);
+    draw(20n);
+    draw(5n * S);
+    lookup(6n * S, WORDS, [1, 9]);
+    // Of a long prompt, layers of which choose their experts so.
+    for (const time of [8n, 10n, 12n]) draw(time * S);
+    state.flush();
+    expect(passes().map(([begin, end]) => [begin, end])).toEqual([
+      [10n, 20n],
+      [6n * S, 12n * S],
+    ]);
+  });
+
   test("has the second table that it looks up before a token is drawn", () => {
     const { state, lookup, draw, passes } = process();
     for (const time of [10n, 30n]) {
