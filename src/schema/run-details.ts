@@ -51,6 +51,17 @@ const timeSchema = z.codec(z.string().regex(/^\d{1,20}$/), z.bigint(), {
 /** Which budget held from when on; CLOCK_MONOTONIC. */
 const turnsSchema = z.array(z.object({ begin_ns: timeSchema, budget_pct: z.number().positive() })).readonly();
 
+/**
+ * Stretches without a poll, in order of time, CLOCK_MONOTONIC: no watch could be armed or ended. Of those that came after so many that
+ * no more are kept there is their number and time.
+ */
+const lateSchema = z.object({
+  stretches: z.array(z.object({ begin_ns: timeSchema, end_ns: timeSchema })).readonly(),
+  left_out: z.int().nonnegative(),
+  left_out_ns: z.number().nonnegative(),
+});
+export type LatePolls = z.output<typeof lateSchema>;
+
 /** The keys that we read again; each collector adds its own beside them. */
 export const runDetailsSchema = z.looseObject({
   /** Missing where the tracer was killed before it could say, and where another program recorded. */
@@ -67,6 +78,8 @@ export const runDetailsSchema = z.looseObject({
     .looseObject({
       budget: z.looseObject({ turns: turnsSchema.nullish() }).optional(),
       draw_lag_ns: z.number().nonnegative().optional(),
+      /** Missing in older files. */
+      late: lateSchema.optional(),
     })
     .nullish(),
   /** What sampling told of its events; of what another tool recorded, how many samples there are. */

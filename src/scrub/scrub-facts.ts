@@ -105,6 +105,21 @@ function countsOf(counts: NonNullable<RunFacts["target"]["engine_counts"]>) {
   return { ...numbers, why: why === null ? null : LEFT_OUT };
 }
 
+/** What watching told: numbers, and the times on which figures depend. @param later a time as the scrubbed run counts it */
+function watchOf(watch: NonNullable<RunFacts["details"]["watch"]>, later: (time_ns: bigint) => bigint) {
+  const turns = watch.budget?.turns;
+  const { late } = watch;
+  const stretches = late?.stretches.map(({ begin_ns, end_ns }) => ({
+    begin_ns: later(begin_ns),
+    end_ns: later(end_ns),
+  }));
+  return {
+    ...(numbersBelow(watch) as Record<string, unknown>),
+    ...(turns ? { budget: { turns: turns.map((turn) => ({ ...turn, begin_ns: later(turn.begin_ns) })) } } : {}),
+    ...(late && stretches ? { late: { ...late, stretches } } : {}),
+  };
+}
+
 /** A word as ours are written, else `other`. */
 function ours(word: string): string {
   return OUR_WORD.test(word) ? word : "other";
@@ -133,7 +148,6 @@ export function scrubbedFacts(facts: RunFacts, { runId, zero_ns, processes, drop
   const later = (time_ns: bigint): bigint => (time_ns > zero_ns ? time_ns - zero_ns : 0n);
   const collector = (name: string): string => (COLLECTORS.has(name) ? name : "other");
   const sources = (names: readonly string[]): string[] => names.filter((name) => SOURCES.has(name));
-  const turns = details.watch?.budget?.turns;
   const checks = z.array(
     z.object({
       check: z.enum(Object.keys(THRESHOLDS)),
@@ -241,14 +255,7 @@ export function scrubbedFacts(facts: RunFacts, { runId, zero_ns, processes, drop
               peak_temp_c: details.thermal.peak_temp_c,
             },
           }),
-      ...(turns
-        ? {
-            watch: {
-              ...(numbersBelow(details.watch) as Record<string, unknown>),
-              budget: { turns: turns.map((turn) => ({ ...turn, begin_ns: later(turn.begin_ns) })) },
-            },
-          }
-        : {}),
+      ...(details.watch ? { watch: watchOf(details.watch, later) } : {}),
       ...(details.imported_from === undefined ? {} : { imported_from: MODEL_ID }),
       ...(typeof details.attached === "boolean" ? { attached: details.attached } : {}),
       validity_checks: checks.safeParse(details.validity_checks).data ?? null,

@@ -148,6 +148,8 @@ export function simulatedMachine(
       summary: () => ({ wanted: REGISTERS, free_at_start: REGISTERS, least: REGISTERS, candidates: [] }),
     },
     nowNs: () => BigInt(Math.round(now)),
+    // Its policy takes no time.
+    cpuNs: () => 0,
     nextGeneration: () => ++generation,
     arm(spec) {
       const trace = traceAt(spec.addr);

@@ -96,6 +96,14 @@ describe("facts of a run", () => {
     expect(readFacts(dir, "", "").details.watch?.budget).toEqual({ spent_pct: 0.4, turns });
   });
 
+  test("bring back when the tracer was late", () => {
+    const dir = runDir();
+    const stretches = [{ begin_ns: 2n ** 62n + 1n, end_ns: 2n ** 62n + 3n }];
+    const late = { stretches, left_out: 2, left_out_ns: 7e9 };
+    writeFacts(dir, { ...FACTS, details: { watch: { late } } });
+    expect(readFacts(dir, "", "").details.watch?.late).toEqual(late);
+  });
+
   test("of an older version are read though they say of the engine what the streams say by now", () => {
     const dir = runDir();
     writeFacts(dir, FACTS);

@@ -2,7 +2,7 @@
 import { type CodeMap, createCodeMap } from "../../../code/code-bytes.ts";
 import { type AccessDecoder, createAccessDecoder } from "../../../code/trap-operation.ts";
 import { onlineCpus } from "../../../kernel/cpus.ts";
-import { monotonicNs, tickNs } from "../../../kernel/libc.ts";
+import { monotonicNs, threadCpuNs, tickNs } from "../../../kernel/libc.ts";
 import type { Looks } from "../../../kernel/looks.ts";
 import type { LedgerPlace, LedgerRow } from "../../../schema/ledger.ts";
 import { type ArmResult, armHeld, type WatchSpec } from "./arm.ts";
@@ -22,6 +22,8 @@ export interface WatchMachine extends Disposable {
   readonly registers: RegisterRoom;
   /** CLOCK_MONOTONIC. */
   nowNs(): bigint;
+  /** CPU time of the thread that polls. */
+  cpuNs(): number;
   /** The number of a watch that begins: no other has had it for a long time. */
   nextGeneration(): number;
   /** Puts a watch into its registers on every CPU. */
@@ -99,6 +101,7 @@ export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMach
       summary: room.summary,
     },
     nowNs: monotonicNs,
+    cpuNs: threadCpuNs,
     nextGeneration: program.nextGeneration,
     arm: (spec) => armHeld(place, spec, tick_ns * Math.random()),
     state: slots.state,

@@ -1,4 +1,5 @@
 /** What watching did, what it cost and what it lost: for the report and the run's validity. */
+import type { LatePolls } from "../../../schema/run-details.ts";
 import type { StringTicks } from "../copies/beside-watches.ts";
 import type { SeenAccesses } from "./accesses.ts";
 import type { BudgetTurn } from "./budget-turns.ts";
@@ -54,6 +55,8 @@ export interface WatchSummary {
   readonly cpus: number;
   /** From when on a watch cannot be on what came, to its arming: mean over the watches. */
   readonly draw_lag_ns: number;
+  /** When it did not come round to its watches. */
+  readonly late: LatePolls;
   /** Ticks of the timer, and those on a string instruction while there was a watch; null without a timer. */
   readonly beside_watches: StringTicks | null;
   /** Share of the time in which there was a watch, in [0, 1]. */

@@ -11,6 +11,7 @@ import { createBudget } from "./budget.ts";
 import { budgetTurns } from "./budget-turns.ts";
 import { type Design, isLong } from "./design.ts";
 import { type DrawSources, drawnWatches } from "./drawn-watches.ts";
+import { lateNotes } from "./late-polls.ts";
 import { type NamedWords, namedWatches } from "./named.ts";
 import { createPace } from "./pace.ts";
 import { createReservations } from "./reservations.ts";
@@ -111,6 +112,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   const active = activeWatches();
   const rows = gatherWatchRows(beginNs);
   const counts = emptyCounts();
+  const late = lateNotes();
   const agreement = { agreed: 0, compared: 0 };
   let lastId = 0;
   let chargedLooksNs = 0;
@@ -285,6 +287,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       beside_watches: copies?.ticks() ?? null,
       armed_share: elapsed_ns > 0 ? Math.min(1, (armedNs + openNs) / elapsed_ns) : 0,
       draw_lag_ns: counts.armings > 0 ? lagNs / counts.armings : 0,
+      late: late.soFar(),
       registers: registers.summary(),
       budget: {
         budget_pct: options.budgetPct,
@@ -315,6 +318,8 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
 
   function stop(): ReturnType<WatchSource["stop"]> {
     if (stopped !== null) return stopped;
+    // It may have been stopped when the end came.
+    late.polled(machine.nowNs(), machine.cpuNs());
     lookAtCpus();
     finish(active.endingAll());
     readTraps();
@@ -326,6 +331,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   return {
     poll(nowNs) {
       if (stopped !== null) return;
+      late.polled(nowNs, machine.cpuNs());
       budget.refill(Number(nowNs - beginNs));
       takeTurn(nowNs);
       chargeLooks();
