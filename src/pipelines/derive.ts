@@ -48,6 +48,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
   const ledger = inNumbers(facts.ledger);
   const budget_turns = details.watch?.budget?.turns ?? [];
   const draw_lag_ns = details.watch?.draw_lag_ns ?? 0;
+  const late_polls = details.watch?.late;
   const is_cut = facts.stopped_by === "killed" || facts.stopped_by === "disk";
   const recorded = {
     run_id: facts.run_id,
@@ -57,6 +58,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
     sight,
     budget_turns,
     draw_lag_ns,
+    ...(late_polls === undefined ? {} : { late_polls }),
     is_cut,
     unshadowed: unshadowed(details),
     cpus: hostOf(details).cpus,

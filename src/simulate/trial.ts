@@ -1,5 +1,6 @@
 /** One run of a world under the policy of the product: its watches as the metrics read them. */
 import type { AnalysisInput } from "../analyse/input/input.ts";
+import { lateSince } from "../analyse/input/late-stretches.ts";
 import { ATTENTIVE_MS } from "../collect/ebpf/part.ts";
 import type { DrawRegion } from "../collect/ebpf/watch/draw.ts";
 import { type WatchSummary, watchOver } from "../collect/ebpf/watch/watch.ts";
@@ -87,6 +88,8 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
   const delayed = standstill > 0 ? standingStill(recorded, standstill, seededRandom(seed, STANDSTILL_STREAM)) : null;
   const seen = delayed ?? recorded;
   const went = delayed === null ? world : heldUp(world, delayed);
+  const late = lateSince(summary.late, 0n);
+  const later = delayed?.later ?? ((time: number): number => time);
   const input: AnalysisInput = {
     run_id: `world-${seed}`,
     t0_ns: 0n,
@@ -104,6 +107,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     ledger,
     trap_cost_ns: policy.trap_ns,
     draw_lag_ns: summary.draw_lag_ns,
+    late: { ...late, stretches: late.stretches.map(([begin, end]) => [later(begin), later(end)]) },
     seed,
     sight: [],
   };

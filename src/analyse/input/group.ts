@@ -300,7 +300,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const watches = split(telling);
   const lost = lostShare(input);
   const lawAt = lawsOf(telling);
-  const unwatched = spans.map((span) => unwatchedShare(telling, span, input.passed_over, lawAt));
+  const unwatched = spans.map((span) => unwatchedShare(telling, span, input, lawAt));
   const rarity = {
     readable: rarityOver(telling.filter(tellDensity(isReadable)), lawAt, input.passed_over),
     storing: rarityOver(telling.filter(tellDensity(isUniform)), lawAt, input.passed_over),

@@ -11,6 +11,7 @@ import type { MemoryReadings } from "../process/load-memory-readings.ts";
 import type { ProcessPoint, ProcessUse } from "../process/process-readings.ts";
 import type { AddressSums } from "../stream/address-pass.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
+import type { LateStretches } from "./late-stretches.ts";
 import type { Span } from "./span.ts";
 
 /** One watch and its traps in order of time; all times inside [begin_ns, end_ns]. */
@@ -232,6 +233,8 @@ export interface AnalysisInput {
   readonly watches: readonly WatchSample[];
   /** Stretches in which no watch was to begin, in order and ns since the start of the run; none where it is absent. */
   readonly passed_over?: readonly (readonly [begin_ns: number, end_ns: number])[];
+  /** When the tracer did not come round to its watches; nobody noted it where it is absent. */
+  readonly late?: LateStretches;
   /** Memory that came less than this before the arming of a watch cannot have been drawn; 0 where it is absent. */
   readonly draw_lag_ns?: number;
   readonly regions: Regions;

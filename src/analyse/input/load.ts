@@ -2,10 +2,12 @@
 import type { Labelled } from "../../label/label-run.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { ModelFacts } from "../../schema/model-facts.ts";
+import type { LatePolls } from "../../schema/run-details.ts";
 import { loadAllocations } from "../process/load-allocations.ts";
 import { clearsTold } from "../steps/cache-clears.ts";
 import { passGapNs } from "../watched/passes.ts";
 import type { AnalysisInput } from "./input.ts";
+import { lateSince } from "./late-stretches.ts";
 import { loadAccessSums, loadRegionSamples, type SumsInput } from "./load-access-sums.ts";
 import { loadCounts } from "./load-counts.ts";
 import { kvRowSamples, kvWritesUntold, stepSamples, watchSamples } from "./load-samples.ts";
@@ -29,6 +31,8 @@ export interface RecordedFacts {
   readonly model?: ModelFacts | null;
   /** How long before its arming, on average, a watch was drawn by what was known then; 0 where it is absent. */
   readonly draw_lag_ns?: number;
+  /** When the tracer did not come round to its watches; absent where nobody noted it. */
+  readonly late_polls?: LatePolls;
   /** True where the files end with a closing, and what was open then is in none: a tracer that was killed, a full disk. */
   readonly is_cut?: boolean;
 }
@@ -48,6 +52,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     memoryBytes,
   };
   const accessSums = await loadAccessSums(sampled);
+  const { late_polls } = facts;
   return {
     run_id: facts.run_id,
     t0_ns: labelled.origin_ns,
@@ -69,6 +74,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     ledger: facts.ledger,
     trap_cost_ns: facts.trap_cost_ns,
     draw_lag_ns: facts.draw_lag_ns ?? 0,
+    ...(late_polls === undefined ? {} : { late: lateSince(late_polls, labelled.origin_ns) }),
     unshadowed: facts.unshadowed ?? [],
     cpus: facts.cpus ?? null,
     seed: facts.seed,

@@ -80,7 +80,7 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
     storing: rarityOver(telling.filter(tellDensity(isUniform)), lawAt, input.passed_over),
   };
   const { regions, seed } = input;
-  const unwatched = unwatchedShare(telling, span, input.passed_over, lawAt);
+  const unwatched = unwatchedShare(telling, span, input, lawAt);
   const lost = lostShare(input);
   const draws = new Map<string, number>();
   for (const { stratum } of uniform) draws.set(stratum, (draws.get(stratum) ?? 0) + 1);

@@ -1,4 +1,7 @@
-/** Stretches of a span in which no watch began, or far fewer: the tracer was stopped, had no CPU, or left times without watches. */
+/**
+ * Stretches of a span in which no watch began, or far fewer: the tracer was stopped, had no CPU, or left times without watches. Where it
+ * noted that itself they may be short; else only those that are long beside the pauses between watches show.
+ */
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { coveredNs, type Span } from "../input/span.ts";
 import { MOST_RARE, medianOf, usualByLaw, watchesPerPiece } from "./arming-density.ts";
@@ -88,12 +91,12 @@ function longestScheduled(
  * Share of the span that lies in such stretches, in [0, 1]. What is usual is so of the law by which watches were given their times: the longer these
  * are, the longer it is until a register is free.
  * @param watches all of the run, of every class
- * @param passedOver stretches in which none of them was to begin: these count as no time
+ * @param input with the stretches in which none of them was to begin, which count as no time
  */
 export function unwatchedShare(
   watches: readonly WatchSample[],
   span: Span,
-  passedOver: AnalysisInput["passed_over"] = [],
+  { passed_over: passedOver = [], late }: Pick<AnalysisInput, "passed_over" | "late"> = {},
   lawAt: LawAt = () => 0,
 ): number {
   const inSpanNs = (pieces: Pieces): number => pieces.reduce((sum, [from, end]) => sum + coveredNs(span, from, end), 0);
@@ -112,13 +115,17 @@ export function unwatchedShare(
     const unscheduled = Math.max(TIMES_UNSCHEDULED * usual, scheduled(i));
     return Math.max(LEAST_NS, Math.min(TIMES_USUAL * usual, unscheduled));
   };
+  const lastNs = span.end_ns[span.end_ns.length - 1] ?? 0;
   const ends = [
     [outside(span.begin_ns[0] ?? 0, begins[0] ?? 0, passedOver), least(0)],
-    [outside(begins.at(-1) ?? 0, span.end_ns[span.end_ns.length - 1] ?? 0, passedOver), least(pauses.length)],
+    [outside(begins.at(-1) ?? 0, lastNs, passedOver), least(pauses.length)],
   ] as const;
-  let sum = 0;
+  const noted = late?.stretches ?? [];
+  const lateNs = (pieces: Pieces): number =>
+    inSpanNs(pieces) - inSpanNs(pieces.flatMap(([from, end]) => outside(from, end, noted)));
+  let sum = Math.min(late?.left_out_ns ?? 0, inSpanNs(outside(noted.at(-1)?.[1] ?? 0, lastNs, passedOver)));
   for (const [pieces, most] of [...pauses.map((pieces, i) => [pieces, least(i)] as const), ...ends]) {
-    if (lengthOf(pieces) > most) sum += inSpanNs(pieces);
+    sum += lengthOf(pieces) > most ? inSpanNs(pieces) : lateNs(pieces);
   }
   const byLaw = Map.groupBy(pauses.keys(), (i) => laws[i] ?? 0);
   let thin = 0;

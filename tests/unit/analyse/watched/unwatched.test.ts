@@ -40,6 +40,35 @@ describe("time in which nothing was looked at", () => {
     expect(unwatchedShare(watches, span(10, 20))).toBe(0);
   });
 
+  describe("where the tracer noted that it was late", () => {
+    const watches = [...beginning(30, 0, 10), ...beginning(30, 10.3, 20)];
+    const late = { stretches: [[10 * SECOND, 10.3 * SECOND]] as const, left_out_ns: 0 };
+
+    test("is a stretch that is no longer than pauses between watches may be", () => {
+      expect(unwatchedShare(watches, span(0, 20))).toBe(0);
+      expect(unwatchedShare(watches, span(0, 20), { late })).toBeCloseTo(0.3 / 20, 6);
+      expect(unwatchedShare(watches, span(0, 10), { late })).toBe(0);
+    });
+
+    test("is counted once where it shows by itself", () => {
+      const few = [...beginning(30, 0, 10), ...beginning(30, 12, 20)];
+      const seen = unwatchedShare(few, span(0, 20));
+      expect(seen).toBeWithin(0.1, 0.11);
+      expect(unwatchedShare(few, span(0, 20), { late })).toBe(seen);
+    });
+
+    test("is none of what was passed over", () => {
+      expect(unwatchedShare(watches, span(0, 20), { late, passed_over: [[9 * SECOND, 11 * SECOND]] })).toBe(0);
+    });
+
+    test("is what was left out, of a span that goes on behind what was kept", () => {
+      const more = { ...late, left_out_ns: 2 * SECOND };
+      expect(unwatchedShare(watches, span(0, 20), { late: more })).toBeCloseTo(2.3 / 20, 6);
+      expect(unwatchedShare(watches, span(0, 10), { late: more })).toBe(0);
+      expect(unwatchedShare(watches, span(10, 11), { late: more })).toBe(1);
+    });
+  });
+
   describe("where watches begin seldom, as each may cost much of the budget", () => {
     const seldom = (trap_limit: number, from_s: number, end_s: number): WatchSample[] =>
       beginning(160, from_s, end_s).map((watch) => ({ ...watch, trap_limit, design: "short", dwell_limit_ns: 120e6 }));
@@ -86,12 +115,12 @@ describe("time in which nothing was looked at", () => {
     test("is none of that in which fewer begin, as they take longer", () => {
       const watches = [...beginning(5, 0, 18), ...slow];
       expect(unwatchedShare(watches, span(0, 20))).toBeGreaterThan(0.09);
-      expect(unwatchedShare(watches, span(0, 20), [], lawAt)).toBe(0);
+      expect(unwatchedShare(watches, span(0, 20), {}, lawAt)).toBe(0);
     });
 
     test("is a pause beside what is usual of either", () => {
       const watches = [...beginning(5, 0, 9), ...beginning(5, 10, 18), ...slow];
-      expect(unwatchedShare(watches, span(0, 20), [], lawAt)).toBeCloseTo(1 / 20, 2);
+      expect(unwatchedShare(watches, span(0, 20), {}, lawAt)).toBeCloseTo(1 / 20, 2);
     });
   });
 });
