@@ -160,6 +160,8 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 #define WATCH_FOREIGN_LIMIT 8
 #define WATCH_EARLY_LIMIT 64
 
+#define TARGET_READERS 16
+
 #define SAMPLE_COOKIE_EVENT_MASK 15
 #define SAMPLE_COOKIE_OP_KNOWN 16
 
@@ -236,12 +238,14 @@ struct target {
 	__u32 lost;
 	__u32 lender;
 	__u32 pad;
+	__u32 reading[16];
 };
-_Static_assert(sizeof(struct target) == 16, "target size");
+_Static_assert(sizeof(struct target) == 80, "target size");
 _Static_assert(__builtin_offsetof(struct target, exec_epoch) == 0, "target.exec_epoch");
 _Static_assert(__builtin_offsetof(struct target, lost) == 4, "target.lost");
 _Static_assert(__builtin_offsetof(struct target, lender) == 8, "target.lender");
 _Static_assert(__builtin_offsetof(struct target, pad) == 12, "target.pad");
+_Static_assert(__builtin_offsetof(struct target, reading) == 16, "target.reading");
 
 struct lifecycle_record {
 	__u64 begin_ns;
@@ -346,7 +350,9 @@ struct watch_slot {
 	__u32 last_tid;
 	__u32 burst;
 	__u32 continued;
-	__u32 pad[11];
+	__u32 probed;
+	__u64 probed_ns;
+	__u32 pad[8];
 };
 _Static_assert(sizeof(struct watch_slot) == 128, "watch_slot size");
 _Static_assert(__builtin_offsetof(struct watch_slot, generation) == 0, "watch_slot.generation");
@@ -365,7 +371,9 @@ _Static_assert(__builtin_offsetof(struct watch_slot, last_di) == 64, "watch_slot
 _Static_assert(__builtin_offsetof(struct watch_slot, last_tid) == 72, "watch_slot.last_tid");
 _Static_assert(__builtin_offsetof(struct watch_slot, burst) == 76, "watch_slot.burst");
 _Static_assert(__builtin_offsetof(struct watch_slot, continued) == 80, "watch_slot.continued");
-_Static_assert(__builtin_offsetof(struct watch_slot, pad) == 84, "watch_slot.pad");
+_Static_assert(__builtin_offsetof(struct watch_slot, probed) == 84, "watch_slot.probed");
+_Static_assert(__builtin_offsetof(struct watch_slot, probed_ns) == 88, "watch_slot.probed_ns");
+_Static_assert(__builtin_offsetof(struct watch_slot, pad) == 96, "watch_slot.pad");
 
 struct watch_cost {
 	__u64 traps;
@@ -375,7 +383,7 @@ struct watch_cost {
 	__u64 beyond;
 	__u64 stopped;
 	__u64 stopped_w;
-	__u64 pad;
+	__u64 probed;
 };
 _Static_assert(sizeof(struct watch_cost) == 64, "watch_cost size");
 _Static_assert(__builtin_offsetof(struct watch_cost, traps) == 0, "watch_cost.traps");
@@ -385,7 +393,7 @@ _Static_assert(__builtin_offsetof(struct watch_cost, early) == 24, "watch_cost.e
 _Static_assert(__builtin_offsetof(struct watch_cost, beyond) == 32, "watch_cost.beyond");
 _Static_assert(__builtin_offsetof(struct watch_cost, stopped) == 40, "watch_cost.stopped");
 _Static_assert(__builtin_offsetof(struct watch_cost, stopped_w) == 48, "watch_cost.stopped_w");
-_Static_assert(__builtin_offsetof(struct watch_cost, pad) == 56, "watch_cost.pad");
+_Static_assert(__builtin_offsetof(struct watch_cost, probed) == 56, "watch_cost.probed");
 
 struct engine_record {
 	__u64 timestamp_ns;

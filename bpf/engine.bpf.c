@@ -32,6 +32,33 @@ struct {
 	__type(value, struct engine_capture);
 } engine_captures SEC(".maps");
 
+/* Reads what a plan asks for. */
+static __always_inline int copy(struct hit *hit, struct engine_capture *plan)
+{
+	if (plan->walks == ENGINE_WALK_BATCH)
+		return record_batch(hit, plan);
+	if (plan->walks == ENGINE_WALK_GRAPH)
+		return record_graph(hit, plan);
+	if (plan->walks == ENGINE_WALK_BLOCKS)
+		return record_blocks(hit, plan);
+	if (plan->walks == ENGINE_WALK_NUMBERS)
+		return record_tensor(hit, plan);
+	if (plan->walks == ENGINE_WALK_ROWS)
+		return record_rows(hit, plan);
+	switch (plan->room) {
+	case 0:
+		return record_parts(hit, plan, 0, 0);
+	case ENGINE_ROOM_SMALL:
+		return record_parts(hit, plan, ENGINE_ROOM_SMALL, ENGINE_START_SMALL);
+	case ENGINE_ROOM_COMPACT:
+		return record_parts(hit, plan, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
+	case ENGINE_ROOM_MEDIUM:
+		return record_parts(hit, plan, ENGINE_ROOM_MEDIUM, ENGINE_START_MEDIUM);
+	default:
+		return record_parts(hit, plan, ENGINE_ROOM_LARGE, ENGINE_START_LARGE);
+	}
+}
+
 static __always_inline int record(struct pt_regs *ctx, bool is_return)
 {
 	__u64 ids = current_ids();
@@ -39,6 +66,8 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 	struct hit hit = { .timestamp_ns = bpf_ktime_get_ns(), .ids = ids, .is_return = is_return };
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 	struct engine_capture *plan;
+	__u32 *reader;
+	int copied;
 
 	COUNT(hits);
 	if (cookie & ENGINE_COOKIE_STEPPED)
@@ -64,28 +93,11 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 		COUNT(unwanted);
 		return 0;
 	}
-	if (plan->walks == ENGINE_WALK_BATCH)
-		return record_batch(&hit, plan);
-	if (plan->walks == ENGINE_WALK_GRAPH)
-		return record_graph(&hit, plan);
-	if (plan->walks == ENGINE_WALK_BLOCKS)
-		return record_blocks(&hit, plan);
-	if (plan->walks == ENGINE_WALK_NUMBERS)
-		return record_tensor(&hit, plan);
-	if (plan->walks == ENGINE_WALK_ROWS)
-		return record_rows(&hit, plan);
-	switch (plan->room) {
-	case 0:
-		return record_parts(&hit, plan, 0, 0);
-	case ENGINE_ROOM_SMALL:
-		return record_parts(&hit, plan, ENGINE_ROOM_SMALL, ENGINE_START_SMALL);
-	case ENGINE_ROOM_COMPACT:
-		return record_parts(&hit, plan, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
-	case ENGINE_ROOM_MEDIUM:
-		return record_parts(&hit, plan, ENGINE_ROOM_MEDIUM, ENGINE_START_MEDIUM);
-	default:
-		return record_parts(&hit, plan, ENGINE_ROOM_LARGE, ENGINE_START_LARGE);
-	}
+	reader = reader_of(target, (__u32)ids);
+	mark_reader(reader, (__u32)ids);
+	copied = copy(&hit, plan);
+	mark_reader(reader, 0);
+	return copied;
 }
 
 SEC("uprobe")

@@ -111,6 +111,13 @@ static __always_inline int on_trap(struct bpf_perf_event_data *ctx, struct watch
 		cost->early++;
 		return __sync_fetch_and_add(&slot->early, 1) + 1 >= WATCH_EARLY_LIMIT;
 	}
+	if (ip >> 63 && reads_for_us(id)) {
+		/* Traps of stores are none of these, so that a pair counts each once. */
+		cost->probed++;
+		slot->probed_ns = now;
+		__sync_fetch_and_add(&slot->probed, 1);
+		return 0;
+	}
 	same = continues(slot, ip, tid, si, di);
 	if (role == ROLE_PAIR_W) {
 		/* It runs before or after its RW twin; past the limit it has none. */

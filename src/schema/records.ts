@@ -1,6 +1,6 @@
 /** C structs of single records and counters that the kernel programs share with the reader; the header is generated. */
 
-import { ENGINE } from "./shared-numbers.ts";
+import { ENGINE, TARGET } from "./shared-numbers.ts";
 
 /** Kinds of lifecycle records; the C constant is LIFECYCLE_<NAME>. */
 export const LIFECYCLE_KINDS = [
@@ -40,6 +40,8 @@ export const RECORDS = {
     /** Whose address space it lives in, until its exec (vfork, posix_spawn); 0 for its own. */
     ["lender", "u32"],
     ["pad", "u32"],
+    /** Threads of it for which a probe of ours reads its memory just now, each at the rest of its number; 0 for none. */
+    ["reading", "u32", TARGET.readers],
   ],
   lifecycle_record: [
     ["begin_ns", "u64"],
@@ -122,7 +124,10 @@ export const RECORDS = {
     ["burst", "u32"],
     /** Traps that only continued a string instruction. */
     ["continued", "u32"],
-    ["pad", "u32", 11],
+    /** Traps by what a probe of ours read, and when the last was. */
+    ["probed", "u32"],
+    ["probed_ns", "u64"],
+    ["pad", "u32", 8],
   ],
   /** What the traps of one CPU were; only that CPU writes. */
   watch_cost: [
@@ -134,7 +139,7 @@ export const RECORDS = {
     /** Slots whose register of this CPU stopped itself, one bit for each; that of stores of a pair by itself. */
     ["stopped", "u64"],
     ["stopped_w", "u64"],
-    ["pad", "u64"],
+    ["probed", "u64"],
   ],
   /** One hit of an engine's probe; the copied parts follow. */
   engine_record: [

@@ -41,6 +41,9 @@ export const WATCH_COOKIE = { role_mask: 3, slot_shift: 2, generation_shift: 8 }
 /** `slots`: watches at a time. Traps of other processes, and traps before the exposure, at which a register stops. */
 export const WATCH = { slots: 64, foreign_limit: 8, early_limit: 64 } as const;
 
+/** `readers`: threads of a process that are known at one time to be at a probe that reads; a power of two. */
+export const TARGET = { readers: 16 } as const;
+
 /** The cookie of an event of the PMU: its number, and whether a sample without an operation is a load or store still. */
 export const SAMPLE_COOKIE = { event_mask: 15, op_known: 16 } as const;
 
@@ -105,6 +108,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   ROLE,
   WATCH_COOKIE,
   WATCH,
+  TARGET,
   SAMPLE_COOKIE,
   SAMPLE,
   ENGINE,

@@ -126,7 +126,7 @@ export const WATCH_ENDINGS = {
   trap_limit: "",
   dwell: "",
   unmap: "or its pages were given back",
-  foreign: "traps of other processes",
+  foreign: "traps of other processes, or by reads of our own probes",
   exit: "",
   lost: "records of the process were lost, so its bytes may have gone",
   end: "of the run",

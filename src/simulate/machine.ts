@@ -167,12 +167,21 @@ export function simulatedMachine(
     },
     state(slot) {
       const one = armed.get(slot);
-      return { hits: one?.hits ?? 0, continued: 0, foreign: 0, kernel: 0, early: 0, foreignStopNs: 0n };
+      return {
+        hits: one?.hits ?? 0,
+        continued: 0,
+        foreign: 0,
+        kernel: 0,
+        early: 0,
+        probed: 0,
+        probedNs: 0n,
+        foreignStopNs: 0n,
+      };
     },
     takeTraps() {
       const taken = traps;
       traps = 0;
-      return { traps: taken, stale: 0, foreign: 0, early: 0, beyond: 0 };
+      return { traps: taken, stale: 0, foreign: 0, early: 0, beyond: 0, probed: 0 };
     },
     drain(take) {
       for (const { generation: watch, trap } of last) take(watch, trap);

@@ -48,18 +48,27 @@ const stoppedAtOnce = ({ early }: SlotState): boolean => early >= WATCH.early_li
 
 /**
  * True where the registers have stopped: where the kernel counts every trap, those inside a string instruction, those before the
- * exposure and those of other processes too. Traps of others alone end a watch for themselves.
+ * exposure, those of other processes and those of our own reads too. Traps of others alone end a watch for themselves.
  */
-function reachedLimit(spec: WatchSpec, { hits, continued, early, foreign }: SlotState): boolean {
+function reachedLimit(spec: WatchSpec, { hits, continued, early, foreign, probed }: SlotState): boolean {
   const countsEveryTrap = spec.refreshCount > 1;
-  const others = continued + early + Math.min(foreign, WATCH.foreign_limit - 1);
+  const others = continued + early + probed + Math.min(foreign, WATCH.foreign_limit - 1);
   return hits + (countsEveryTrap ? others : 0) >= spec.trapLimit;
+}
+
+const TRAP_LIMIT: WatchEnd = { by: "trap_limit", atNs: null };
+
+/** Why a watch has ended that reached its limit: where the kernel counts every trap, the last one may have been a read of our own. */
+function limitEnd(watch: ActiveWatch, { probed, probedNs }: SlotState): WatchEnd {
+  const isOurs = watch.spec.refreshCount > 1 && probed > 0 && probedNs > lastTrapNs(watch);
+  return isOurs ? { by: "foreign", atNs: probedNs } : TRAP_LIMIT;
 }
 
 /** The end of a watch that stopped itself or has had its time; null while it goes on. */
 export function endOf(watch: ActiveWatch, state: SlotState, nowNs: bigint): WatchEnd | null {
   if (watch.end !== null) return watch.end;
-  if (stoppedAtOnce(state) || reachedLimit(watch.spec, state)) return { by: "trap_limit", atNs: null };
+  if (stoppedAtOnce(state)) return TRAP_LIMIT;
+  if (reachedLimit(watch.spec, state)) return limitEnd(watch, state);
   if (state.foreign >= WATCH.foreign_limit) return { by: "foreign", atNs: state.foreignStopNs };
   return nowNs >= watch.deadlineNs ? { by: "dwell", atNs: null } : null;
 }
@@ -100,7 +109,8 @@ export function finishWatch(
   const isAtOnce = stoppedAtOnce(state);
   // The k-th trap may come while the watch is being ended for another reason: it ended the exposure all the same.
   const stopped = isAtOnce || (reachedLimit(spec, state) && stoppedBefore(watch, end));
-  const why: WatchEnd = stopped ? { by: "trap_limit", atNs: null } : end;
+  const limited = isAtOnce ? TRAP_LIMIT : limitEnd(watch, state);
+  const why = stopped ? limited : end;
   const endNs = isAtOnce ? armed.beginNs : exposureEnd(watch, why, disarmedNs);
   const bytes = { pid: spec.pid, addr: spec.addr, sizeBytes: spec.sizeBytes, mode: spec.mode };
   const seen = seenAccesses(watch.traps, { ...bytes, beginNs: armed.beginNs, endNs }, decode);

@@ -20,7 +20,7 @@ export interface Budget {
   chargeTraps(cpu: number, traps: number): void;
   /**
    * Lets traps that were charged be paid later, as no watch pays for them in advance: those that continue a string instruction, come before a watch has
-   * begun, or are of other processes. A debt of them would put watches off where the program is busy.
+   * begun, are of other processes, or of our own reads. A debt of them would put watches off where the program is busy.
    */
   defer(cpu: number, traps: number): void;
   /** What was put off so far on the CPU that has most of it, in ns. */

@@ -27,6 +27,10 @@ export interface SlotState {
   readonly foreign: number;
   readonly kernel: number;
   readonly early: number;
+  /** Traps by what our own probes read of the word: none of the program's accesses. */
+  readonly probed: number;
+  /** When the last of these was; 0n where there was none. */
+  readonly probedNs: bigint;
   /** When the traps of other processes stopped the first register; 0n while they did not. */
   readonly foreignStopNs: bigint;
 }
@@ -38,6 +42,7 @@ export interface CpuTraps {
   readonly foreign: number;
   readonly early: number;
   readonly beyond: number;
+  readonly probed: number;
 }
 
 export interface SharedSlots extends Disposable {
@@ -64,6 +69,7 @@ export function openSlots(slots: BpfMap, costs: BpfMap): SharedSlots {
     1 << (slot & 31),
   ];
   const load = (slot: number, field: number) => Atomics.load(slotWords, slot * SLOT_WORDS + field);
+  const time = (slot: number, field: number) => (BigInt(load(slot, field + 1)) << 32n) | BigInt(load(slot, field));
   const delta = (cpu: number, field: number) => {
     const word = cpu * COST_WORDS + field;
     const now = Atomics.load(costWords, word);
@@ -94,7 +100,9 @@ export function openSlots(slots: BpfMap, costs: BpfMap): SharedSlots {
       foreign: load(slot, SLOT.foreign),
       kernel: load(slot, SLOT.kernel),
       early: load(slot, SLOT.early),
-      foreignStopNs: (BigInt(load(slot, SLOT.foreign_stop_ns + 1)) << 32n) | BigInt(load(slot, SLOT.foreign_stop_ns)),
+      probed: load(slot, SLOT.probed),
+      probedNs: time(slot, SLOT.probed_ns),
+      foreignStopNs: time(slot, SLOT.foreign_stop_ns),
     }),
     hasStopped(slot, role, cpu) {
       const [word, bit] = stoppedAt(slot, role === ROLE.pair_w ? COST.stopped_w : COST.stopped, cpu);
@@ -106,6 +114,7 @@ export function openSlots(slots: BpfMap, costs: BpfMap): SharedSlots {
       foreign: delta(cpu, COST.foreign),
       early: delta(cpu, COST.early),
       beyond: delta(cpu, COST.beyond),
+      probed: delta(cpu, COST.probed),
     }),
     [Symbol.dispose]: () => owned.dispose(),
   };

@@ -29,6 +29,8 @@ export interface WatchCounts {
   beyond_traps: number;
   /** On a register whose watch had ended. */
   stale_traps: number;
+  /** By what our own probes read of a watched word: none of the program's accesses. */
+  probe_traps: number;
   kernel_traps: number;
   access_rows: number;
   /** Traps that were the bursts of one string instruction. */
@@ -111,6 +113,7 @@ export function emptyCounts(): WatchCounts {
     early_traps: 0,
     beyond_traps: 0,
     stale_traps: 0,
+    probe_traps: 0,
     kernel_traps: 0,
     access_rows: 0,
     collapsed_traps: 0,

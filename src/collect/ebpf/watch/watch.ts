@@ -134,18 +134,19 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       else counts.stale_rows += 1;
     });
     const taken = cpus.map((cpu) => ({ cpu, ...machine.takeTraps(cpu) }));
-    const ownTraps = ({ traps, foreign, early }: CpuTraps): number => traps - foreign - early;
-    const byTarget = taken.reduce((sum, one) => sum + ownTraps(one), 0);
+    const trapsByTarget = ({ traps, foreign, early, probed }: CpuTraps): number => traps - foreign - early - probed;
+    const byTarget = taken.reduce((sum, one) => sum + trapsByTarget(one), 0);
     const continued = byTarget > 0 ? Math.min(1, active.continued(machine.state) / byTarget) : 0;
     for (const one of taken) {
-      const { cpu, traps, stale, foreign, early, beyond } = one;
+      const { cpu, traps, stale, foreign, early, beyond, probed } = one;
       budget.chargeTraps(cpu, traps);
-      budget.defer(cpu, foreign + early + continued * ownTraps(one));
+      budget.defer(cpu, foreign + early + probed + continued * trapsByTarget(one));
       counts.traps += traps;
       counts.stale_traps += stale;
       counts.foreign_traps += foreign;
       counts.early_traps += early;
       counts.beyond_traps += beyond;
+      counts.probe_traps += probed;
     }
   }
 

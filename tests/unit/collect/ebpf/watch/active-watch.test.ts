@@ -28,7 +28,17 @@ function watchWith(times: readonly number[], refreshCount = 1): ActiveWatch {
 
 /** How a watch with traps at these times ended, and when. */
 function ended(times: readonly number[], end: WatchEnd, other: Partial<SlotState> = {}, refreshCount = 1) {
-  const state = { hits: times.length, continued: 0, foreign: 0, kernel: 0, early: 0, foreignStopNs: 0n, ...other };
+  const state = {
+    hits: times.length,
+    continued: 0,
+    foreign: 0,
+    kernel: 0,
+    early: 0,
+    probed: 0,
+    probedNs: 0n,
+    foreignStopNs: 0n,
+    ...other,
+  };
   const decode = () => ({ op: "load", evidence: "decoded", repeated: false }) as const;
   const watch = watchWith(times, refreshCount);
   const result = finishWatch(watch, end, 9000n, state, decode);
@@ -60,7 +70,7 @@ test("a word that is used so often that it stops a watch before this begins is t
   const early = WATCH.early_limit;
   expect(ended([], { by: "dwell", atNs: null }, { early })).toEqual(["trap_limit", 1000, 0]);
   expect(ended([1500], { by: "unmap", atNs: 6000n }, { early })).toEqual(["trap_limit", 1000, 0]);
-  const state = { hits: 0, continued: 0, foreign: 0, kernel: 0, early, foreignStopNs: 0n };
+  const state = { hits: 0, continued: 0, foreign: 0, kernel: 0, early, probed: 0, probedNs: 0n, foreignStopNs: 0n };
   expect(endOf(watchWith([]), state, 2000n)).toEqual({ by: "trap_limit", atNs: null });
 });
 
@@ -76,11 +86,31 @@ describe("where the kernel counts every trap", () => {
     const limit = 2 * WATCH.foreign_limit;
     const watch = watchWith([]);
     const deep = { ...watch, spec: { ...watch.spec, trapLimit: limit, refreshCount: limit } };
-    const state = { hits: 0, continued: 0, kernel: 0, early: 0, ...foreign };
+    const state = { hits: 0, continued: 0, kernel: 0, early: 0, probed: 0, probedNs: 0n, ...foreign };
     expect(endOf(deep, state, 5000n)).toEqual({ by: "foreign", atNs: 4000n });
   });
 
+  test("a watch that a read of our own probes stopped was ended by us then, and not by the program", () => {
+    const byProbe = { probed: 2, probedNs: 3000n };
+    expect(ended([1500], { by: "dwell", atNs: null }, byProbe, LIMIT)).toEqual(["foreign", 3000, 1]);
+    const state = {
+      hits: 0,
+      continued: 0,
+      foreign: 0,
+      kernel: 0,
+      early: 0,
+      foreignStopNs: 0n,
+      probed: 3,
+      probedNs: 4000n,
+    };
+    expect(endOf(watchWith([], LIMIT), state, 5000n)).toEqual({ by: "foreign", atNs: 4000n });
+    // The last trap was the program's.
+    expect(ended([1500, 3500], { by: "dwell", atNs: null }, byProbe, LIMIT)).toEqual(["trap_limit", 3500, 2]);
+  });
+
   test("elsewhere only its own do", () => {
-    expect(ended([1500, 2500], { by: "dwell", atNs: null }, { early: 9, foreign: 2 })).toEqual(["dwell", 9000, 2]);
+    expect(
+      ended([1500, 2500], { by: "dwell", atNs: null }, { early: 9, foreign: 2, probed: 9, probedNs: 3000n }),
+    ).toEqual(["dwell", 9000, 2]);
   });
 });
