@@ -208,11 +208,76 @@ RETURN(madvise, LIFECYCLE_MADVISE)
 RETURN(shmat, LIFECYCLE_OTHER_CALL)
 RETURN(shmdt, LIFECYCLE_OTHER_CALL)
 
+/* include/uapi/linux/uio.h */
+struct range {
+	__u64 begin;
+	__u64 bytes;
+};
+
+/* include/uapi/asm-generic/mman-common.h */
+#define MADV_WILLNEED 3
+#define MADV_COLD 20
+#define MADV_PAGEOUT 21
+#define MADV_COLLAPSE 25
+/* include/uapi/asm-generic/errno-base.h */
+#define ENOMEM 12
+/* Ranges of one call that are told one by one. */
+#define MOST_RANGES 64
+
+/* Advice that may be given on the memory of others; it takes nothing away. */
+static __always_inline int is_for_others(__u32 advice)
+{
+	return advice == MADV_WILLNEED || advice == MADV_COLD || advice == MADV_PAGEOUT || advice == MADV_COLLAPSE;
+}
+
+/* Other advice is only let through on oneself: one record for each range, as if madvise had been called on it. */
 SEC("tp/syscalls/sys_exit_process_madvise")
 int exit_process_madvise(struct trace_event_raw_sys_exit *ctx)
 {
-	if (target_of(current_ids() >> 32))
+	__u64 id = current_ids();
+	__u32 tgid = id >> 32;
+	struct target *target = changed_by(&tgid);
+	struct lifecycle_record *record;
+	struct pt_regs *regs;
+	struct range range;
+	__u64 ranges, count, left;
+	__u32 advice;
+
+	if (!target)
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	ranges = PT_REGS_PARM2_CORE_SYSCALL(regs);
+	count = PT_REGS_PARM3_CORE_SYSCALL(regs);
+	advice = PT_REGS_PARM4_CORE_SYSCALL(regs);
+	if ((ctx->ret < 0 && ctx->ret != -ENOMEM) || is_for_others(advice)) {
 		COUNT(advice_elsewhere);
+		return 0;
+	}
+	/* The call ends at the first range with a hole, in which it may have done what it could. */
+	left = ctx->ret < 0 ? 0 : ctx->ret;
+	for (int i = 0; i < MOST_RANGES; i++) {
+		if (i >= count)
+			return 0;
+		if (bpf_probe_read_user(&range, sizeof(range), (void *)(ranges + i * sizeof(range))))
+			break;
+		record = begin(LIFECYCLE_MADVISE, target, tgid, id);
+		if (record) {
+			record->args[0] = range.begin;
+			record->args[1] = range.bytes;
+			record->args[2] = advice;
+			record->result = range.bytes <= left ? 0 : -ENOMEM;
+			bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+		}
+		if (range.bytes > left)
+			return 0;
+		left -= range.bytes;
+	}
+	if (!left)
+		return 0;
+	/* What else it changed is not told: the map is looked at anew, and nothing there is sure until then. */
+	record = begin(LIFECYCLE_OTHER_CALL, target, tgid, id);
+	if (record)
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -235,6 +300,9 @@ static __always_inline struct pt_regs *call_of_ours(struct trace_event_raw_sys_e
 	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 }
 
+/* fcntl(2) */
+#define F_SETFL 4
+
 /* After these calls bytes are read and written past the mapping of who has them, where no watch sees it: a run says so. */
 SEC("tp/syscalls/sys_exit_openat")
 int exit_openat(struct trace_event_raw_sys_exit *ctx)
@@ -242,6 +310,40 @@ int exit_openat(struct trace_event_raw_sys_exit *ctx)
 	struct pt_regs *regs = call_of_ours(ctx);
 
 	if (regs && (PT_REGS_PARM3_CORE_SYSCALL(regs) & O_DIRECT))
+		COUNT(direct_opens);
+	return 0;
+}
+
+/* Where there is no openat, or an older library. */
+SEC("tp/syscalls/sys_exit_open")
+int exit_open(struct trace_event_raw_sys_exit *ctx)
+{
+	struct pt_regs *regs = call_of_ours(ctx);
+
+	if (regs && (PT_REGS_PARM2_CORE_SYSCALL(regs) & O_DIRECT))
+		COUNT(direct_opens);
+	return 0;
+}
+
+SEC("tp/syscalls/sys_exit_openat2")
+int exit_openat2(struct trace_event_raw_sys_exit *ctx)
+{
+	struct pt_regs *regs = call_of_ours(ctx);
+	/* struct open_how begins with them. */
+	__u64 flags;
+
+	if (regs && !bpf_probe_read_user(&flags, sizeof(flags), (void *)PT_REGS_PARM3_CORE_SYSCALL(regs)) &&
+	    (flags & O_DIRECT))
+		COUNT(direct_opens);
+	return 0;
+}
+
+SEC("tp/syscalls/sys_exit_fcntl")
+int exit_fcntl(struct trace_event_raw_sys_exit *ctx)
+{
+	struct pt_regs *regs = call_of_ours(ctx);
+
+	if (regs && (__u32)PT_REGS_PARM2_CORE_SYSCALL(regs) == F_SETFL && (PT_REGS_PARM3_CORE_SYSCALL(regs) & O_DIRECT))
 		COUNT(direct_opens);
 	return 0;
 }

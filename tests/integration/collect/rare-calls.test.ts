@@ -1,10 +1,12 @@
 /** Changes of a map by calls that few programs make, or that cannot be seen: the map is that of /proc all the same. */
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { givenBackRanges } from "../../../src/collect/ebpf/lifecycle/gone-ranges.ts";
 import { openLifecycle } from "../../../src/collect/ebpf/lifecycle/lifecycle.ts";
 import { startLifecycle } from "../../../src/collect/ebpf/lifecycle/lifecycle-part.ts";
 import { lifecycleWarnings } from "../../../src/collect/ebpf/lifecycle/lifecycle-warnings.ts";
 import { targetsTable } from "../../../src/collect/ebpf/lifecycle/targets-table.ts";
+import { PAGE_BYTES } from "../../../src/kernel/libc.ts";
 import { countLooks } from "../../../src/kernel/looks.ts";
 import type { MappingEvent } from "../../../src/regions/mapping-row.ts";
 import { balances } from "../../../src/schema/ledger.ts";
@@ -56,6 +58,34 @@ describe("the map is that of /proc", () => {
       expect(part.warnings?.()).toEqual([]);
     });
   }
+});
+
+test("pages that a program gives back by process_madvise on itself are told as by madvise, or it is said that more were", async () => {
+  await using held = holdTarget([compileProgram("rare-calls"), "discard"]);
+  const { part, rows } = await follow(held);
+  using _part = part;
+  const said = await held.line();
+  expect(await held.line()).toBe(SAID);
+  part.poll(0n);
+  part.detach();
+  const { ledger } = part.stop();
+  expect(ledger.filter((row) => !balances(row))).toEqual([]);
+  const given = rows.flatMap((row) =>
+    row.pid === held.target.pid ? givenBackRanges(row).map(({ addr, size_bytes }) => [addr, size_bytes]) : [],
+  );
+  // Before Linux 6.13 such advice is refused, on oneself too.
+  if (said === "refused") {
+    expect(given).toEqual([]);
+    return;
+  }
+  const page = (i: number): bigint => BigInt(said ?? "") + BigInt(PAGE_BYTES * i);
+  const ours = given.filter(([addr = 0n]) => addr >= page(0) && addr < page(70));
+  expect(ours.slice(0, 2)).toEqual([
+    [page(0), page(2) - page(0)],
+    [page(3), page(2) - page(0)],
+  ]);
+  expect(ours.slice(2)).toEqual(Array.from({ length: 64 }, (_, i) => [page(i), page(1) - page(0)]));
+  expect(rows.filter(({ pid, kind }) => pid === held.target.pid && kind === "other_call").length).toBe(1);
 });
 
 test("ways by which bytes go past the mappings are counted, of what is traced alone, and said", async () => {

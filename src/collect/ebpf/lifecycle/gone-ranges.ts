@@ -4,8 +4,9 @@ import type { MappingEvent } from "../../../regions/mapping-row.ts";
 
 const MAP_FIXED = 0x10;
 const MREMAP_FIXED = 2;
-/** Advice by which pages go at once: MADV_DONTNEED, MADV_REMOVE, MADV_DONTNEED_LOCKED. */
-const GIVES_BACK: ReadonlySet<number> = new Set([4, 9, 24]);
+/** Advice by which pages go at once: MADV_DONTNEED, MADV_REMOVE, MADV_DONTNEED_LOCKED, MADV_GUARD_INSTALL. */
+const GIVES_BACK: ReadonlySet<number> = new Set([4, 9, 24, 102]);
+const ENOMEM = -12n;
 const PAGE = BigInt(PAGE_BYTES);
 
 export interface GoneRange {
@@ -26,9 +27,13 @@ function goneByMremap({ addr, size_bytes, old_addr, old_size_bytes, flags }: Map
 
 const failed = ({ result }: MappingEvent): boolean => result !== null && result < 0n && result > -4096n;
 
-/** Ranges, in whole pages, that stay mapped and whose pages the program gave back with this row. */
+/**
+ * Ranges, in whole pages, that stay mapped and whose pages the program gave back with this row: where one has a hole, the
+ * kernel goes on behind it, and says at the end that there was one.
+ */
 export function givenBackRanges(row: MappingEvent): GoneRange[] {
-  const isGivenBack = row.kind === "madvise" && GIVES_BACK.has(row.flags ?? 0) && !failed(row);
+  const isDone = !failed(row) || row.result === ENOMEM;
+  const isGivenBack = row.kind === "madvise" && GIVES_BACK.has(row.flags ?? 0) && isDone;
   return isGivenBack ? [{ addr: row.addr, size_bytes: pages(row.size_bytes) }] : [];
 }
 

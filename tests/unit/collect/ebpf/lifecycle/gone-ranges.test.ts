@@ -62,9 +62,14 @@ describe("pages that a program gives back", () => {
   };
 
   test("are those that go at once, where the call did not fail", () => {
-    for (const advice of [4, 9, 24]) expect(givenBack(advice)).toEqual([[16n, 2n]]);
+    for (const advice of [4, 9, 24, 102]) expect(givenBack(advice)).toEqual([[16n, 2n]]);
     for (const advice of [3, 8, 14]) expect(givenBack(advice)).toEqual([]);
     expect(givenBack(4, -22n)).toEqual([]);
+  });
+
+  test("are all that are there where the range has a hole, which the kernel passes over and tells at the end", () => {
+    expect(givenBack(4, -12n)).toEqual([[16n, 2n]]);
+    expect(givenBack(8, -12n)).toEqual([]);
   });
 
   test("stay mapped", () => {
