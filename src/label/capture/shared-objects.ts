@@ -10,12 +10,15 @@ const PROT_WRITE = 2;
 /** True where what was mapped may be, or may have been, written through this mapping. */
 const isWritable = ({ prot, prot_ns, since_ns }: PageState): boolean => (prot & PROT_WRITE) !== 0 || prot_ns > since_ns;
 
+/** A mapping that another thread made may be told so long after a fork that has copied it. */
+const UNSURE_NS = 1_000_000_000n;
+
 export interface SharedObjects {
   /** Takes a row of the mapping stream, once it was applied. */
   take(row: RowOf<"mapping">): void;
   /**
    * True where others may use the same bytes through another mapping: shared memory that may be written. Anonymous one has
-   * no name by which others could map it: that of a process that never forked, nor moved it and left it, is its own.
+   * no name by which others could map it: what came since the process forked last, or moved some and left it, is its own.
    */
   isShared(pid: number, state: PageState): boolean;
 }
@@ -29,22 +32,24 @@ export function isReadShared(state: PageState): boolean {
 const DELETED = / \(deleted\)$/;
 
 export function sharedObjects(): SharedObjects {
-  /** Processes whose anonymous shared memory may be at a second address. */
-  const copied = new Set<number>();
+  /** When anonymous shared memory of a process came to a second address the last time, which what is born later is not at. */
+  const copied = new Map<number, bigint>();
   return {
-    take({ kind, pid, child_pid, flags, old_size_bytes }) {
+    take({ kind, pid, child_pid, flags, old_size_bytes, timestamp_ns }) {
       // What it maps from here on nobody has copied.
       if (kind === "exec") copied.delete(pid);
       else if (kind === "fork" && ((flags ?? 0) & (CLONE_VM | CLONE_THREAD)) === 0) {
-        copied.add(pid);
-        if (child_pid !== null) copied.add(child_pid);
+        copied.set(pid, timestamp_ns + UNSURE_NS);
+        if (child_pid !== null) copied.set(child_pid, timestamp_ns);
       } else if (kind === "mremap" && (old_size_bytes === 0n || ((flags ?? 0) & MREMAP_DONTUNMAP) !== 0))
-        copied.add(pid);
+        copied.set(pid, timestamp_ns + UNSURE_NS);
+      // A fork may have been among what was lost.
+      else if (kind === "lost") copied.set(pid, timestamp_ns + UNSURE_NS);
     },
     isShared(pid, state) {
       const { mapping } = state;
       if (mapping === null || !isShared(mapping.flags) || !isWritable(state)) return false;
-      return !isAnonymous(mapping) || state.birth_censored || copied.has(pid);
+      return !isAnonymous(mapping) || state.birth_censored || state.birth_ns <= (copied.get(pid) ?? -1n);
     },
   };
 }

@@ -230,6 +230,48 @@ describe("stays of mappings", () => {
     });
   });
 
+  describe("of shared memory without a name", () => {
+    const SECOND = 1e9;
+    const anon = { flags: 0x21 };
+    const fork = (time: number, fields = {}) => mappingRow("fork", time, { child_pid: 200, ...fields });
+    /** By process and first page, where others may use the same bytes. */
+    const sharedOf = (...rows: MappingEvent[]): Record<string, boolean> => {
+      const { list, facts } = mappingStays(rows, 0n, new Set());
+      const { pid, begin, what, count } = list.places;
+      return Object.fromEntries(
+        Array.from({ length: count }, (_, row) => [
+          `${pid[row]}/${(begin[row] ?? 0) / 4096}`,
+          facts[what[row] ?? -1]?.is_shared === true,
+        ]),
+      );
+    };
+
+    test("are its own where it came after the last fork, when the copy was surely made", () => {
+      const [early, late] = [mmap(1, 10, 4, 3, anon), mmap(5 * SECOND, 50, 4, 3, anon)];
+      expect(sharedOf(early, fork(2), late)).toEqual({ "100/10": true, "200/10": true, "100/50": false });
+      expect(sharedOf(early, fork(2), late, fork(9 * SECOND, { child_pid: 300 }))).toMatchObject({ "100/50": true });
+      // Another thread may have been at it when the fork was told.
+      expect(sharedOf(early, fork(2), mmap(SECOND / 2, 50, 4, 3, anon))).toMatchObject({ "100/50": true });
+      // What is over by then nobody has copied.
+      expect(sharedOf(early, munmap(2 * SECOND, 10, 4), fork(9 * SECOND))).toEqual({ "100/10": false });
+      const inChild = mmap(5 * SECOND, 70, 4, 3, { ...anon, pid: 200 });
+      expect(sharedOf(early, fork(2), inChild)).toEqual({ "100/10": true, "200/10": true, "200/70": false });
+    });
+
+    test("are its own where it was mapped after one that a move left at two addresses, but not where it moved later", () => {
+      const [early, late] = [mmap(1, 10, 4, 3, anon), mmap(5 * SECOND, 90, 4, 3, anon)];
+      const twice = sharedOf(early, mremap(2, 10, 0, 50, 4), late);
+      expect(twice).toEqual({ "100/10": true, "100/50": true, "100/90": false });
+      const moved = sharedOf(early, fork(2), mremap(5 * SECOND, 10, 4, 60, 4));
+      expect(moved).toMatchObject({ "100/10": true, "100/60": true });
+    });
+
+    test("may be used by others where records were lost, among which a fork may have been", () => {
+      const lost = mappingRow("lost", 9 * SECOND, { begin_ns: BigInt(SECOND), end_ns: BigInt(9 * SECOND) });
+      expect(sharedOf(mmap(1, 10, 4, 3, anon), lost)).toMatchObject({ "100/10": true });
+    });
+  });
+
   test("are code where a file may be executed, and no data of that file nor memory of another kind", () => {
     const file = { flags: 2, file_offset_bytes: page(0) };
     const rows = [mmap(1, 10, 4, 5, file), mmap(2, 20, 4, 1, file), mmap(3, 30, 4, 7)];
