@@ -108,5 +108,5 @@ export function regionsOf(drawn: readonly DrawRegion[], { strata, is_named }: Wo
     };
   });
   list.take(inOrder(list.places, everyRow(list.places.count)));
-  return { ...list.places, facts };
+  return { ...list.places, facts, movedBirths: new Map() };
 }

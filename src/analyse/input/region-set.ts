@@ -10,7 +10,7 @@ export interface RegionSet {
 
 /** No region at all. */
 export function noRegions(): Regions {
-  return { ...placeList().places, facts: [] };
+  return { ...placeList().places, facts: [], movedBirths: new Map() };
 }
 
 /** Sets by the class of the facts of their regions. */

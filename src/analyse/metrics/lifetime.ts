@@ -16,16 +16,23 @@ const QUANTILES = [
 
 /**
  * The life of each region, by its bytes; one whose begin or end was not seen is not whole. Bytes that were moved count once, at their
- * last address: they have lived at least as long as there.
+ * last address, from when they came to their first one: where that is not known they have lived at least as long as there.
  */
 function livesOf({ all, rows }: RegionSet): Lives {
-  const { begin, end, birth_ns, death_ns, censored } = all;
+  const { begin, end, birth_ns, death_ns, censored, movedBirths } = all;
   const last = rows.filter((row) => ((censored[row] as number) & CENSORED.left) === 0);
   const rowOf = (life: number): number => last[life] as number;
   return {
     count: last.length,
-    time: (life) => (death_ns[rowOf(life)] as number) - (birth_ns[rowOf(life)] as number),
-    isWhole: (life) => isWholeLife(censored[rowOf(life)] as number),
+    time(life) {
+      const row = rowOf(life);
+      return (death_ns[row] as number) - (movedBirths.get(row) ?? (birth_ns[row] as number));
+    },
+    isWhole(life) {
+      const row = rowOf(life);
+      const bits = censored[row] as number;
+      return isWholeLife(movedBirths.has(row) ? bits & ~CENSORED.came : bits);
+    },
     weight: (life) => (end[rowOf(life)] as number) - (begin[rowOf(life)] as number),
   };
 }
@@ -68,7 +75,7 @@ export const lifetime: MetricFamily = {
   estimator: [
     "Product-limit curve weighted by bytes.",
     "A region alive at the end, or born before we looked, lived at least as long as was seen: right-censored. n counts regions.",
-    "Memory that a call moves (`mremap`, as `realloc` of large blocks does) counts once, at its last address: it lived at least as long as there.",
+    "Memory that a call moves (`mremap`, as `realloc` of large blocks does) counts once, at its last address, from when it came to its first one; in a process of whose moved memory tensors held a part, it lived at least as long as at the last.",
     "The interval has at its lower end every open life as long as was seen, at its upper end without an end: the quantile of the whole lives lies within it, whatever happens.",
     "Of allocations, the value is that curve too, with every birth and death in the middle of the time in which it was (about 10 ms); the interval has at its lower end every time at its shortest, at its upper end every time at its longest and what was alive at the end without an end, in bins of 0.5 %: the quantile of the whole run lies within it, whatever happened.",
   ],

@@ -18,6 +18,8 @@ const PROT_WRITE = 2;
 const PROT_EXEC = 4;
 /** Stays that ended until what following them left behind is collected. */
 const COLLECT_AFTER = 1 << 14;
+/** Stays that bytes moved to of which the first birth is kept: of others it is that they lived longer. */
+const MOST_MOVED = 1 << 18;
 /** Stays of which it may still be told that they ended by a move: as many as an address space remembers, or more. */
 const RECENT = 1 << 10;
 
@@ -53,6 +55,8 @@ export interface MappingStays {
   readonly facts: readonly MappingFacts[];
   /** When bytes were mapped that came to their address later, by row; of the processes that were asked for. */
   readonly births: ReadonlyMap<number, number>;
+  /** When bytes that had been at another address came into being at their first, by row: of as many as there is room for. */
+  readonly movedBirths: ReadonlyMap<number, number>;
   readonly code: CodePlaces;
   readonly counters: MappingCounters;
 }
@@ -142,6 +146,7 @@ export function mappingStays(
 ): MappingStays {
   const list = placeList(room.most("lives of mappings"));
   const births = new Map<number, number>();
+  const movedBirths = new Map<number, number>();
   const added = collectAfter(COLLECT_AFTER);
   const codeRows: number[] = [];
   const offsets: number[] = [];
@@ -202,6 +207,7 @@ export function mappingStays(
     );
     if (!isAnonymous(mapping)) nameEarlier(mapping, row, shared);
     if (born_ns !== came_ns && bornPids.has(pid)) births.set(row, born_ns);
+    if (came !== 0 && movedBirths.size < MOST_MOVED) movedBirths.set(row, born_ns);
     if ((traits & EXECUTABLE) !== 0) {
       codeRows.push(row);
       offsets.push(hasFileOffset(mapping.flags) ? (from + state.file_pages) * PAGE_BYTES : Number.NaN);
@@ -238,6 +244,7 @@ export function mappingStays(
     list,
     facts: withOtherMappings(facts),
     births,
+    movedBirths,
     code: codeOf(list.places, codeRows, offsets, facts),
     counters,
   };

@@ -40,6 +40,8 @@ export interface RegionFacts extends Verdict {
  */
 export interface Regions extends Places {
   readonly facts: readonly RegionFacts[];
+  /** When regions of memory that was moved came into being at their first address, by row; of those alone of which it is known. */
+  readonly movedBirths: ReadonlyMap<number, number>;
 }
 
 export interface RegionInputs {
@@ -207,6 +209,8 @@ export function regionMap(inputs: RegionInputs): Regions {
     new Set([...covers].filter(([, those]) => those.some(isSo)).map(([pid]) => pid));
   const [engineTold, fileTold] = [pidsWhere(({ is_alone }) => !is_alone), pidsWhere(({ by_file }) => by_file)];
   const judged = collectAfter(COLLECT_AFTER);
+  /** Processes in which moved memory held tensors, too: what is left of it began when these ended. */
+  const divided = new Set<number>();
   for (let row = 0; row < count; row++) {
     judged(1);
     const pid = places.pid[row] as number;
@@ -235,7 +239,9 @@ export function regionMap(inputs: RegionInputs): Regions {
     const bits = places.censored[row] as number;
     const isOld = (bits & CENSORED.birth) !== 0;
     let next = row;
-    for (const piece of uncovered(whole, covering)) {
+    const pieces = uncovered(whole, covering);
+    if ((bits & MOVED) !== 0 && !isWhole(pieces, whole)) divided.add(pid);
+    for (const piece of pieces) {
       const outlives = piece.death_ns > windowNs;
       const isOldPiece = isOld && piece.birth_ns === birth_ns;
       const came = piece.birth_ns === birth_ns ? bits & CENSORED.came : 0;
@@ -249,9 +255,37 @@ export function regionMap(inputs: RegionInputs): Regions {
     // Nothing is left of it.
     if (next >= 0) list.set(row, begin, begin, birth_ns, birth_ns, what, 0);
   }
-  list.take(inOrder(places, living(places, windowNs)));
+  const order = inOrder(places, living(places, windowNs));
+  const isKnown = (row: number): boolean => !divided.has(places.pid[row] as number);
+  const movedBirths = byNewRow(stays.movedBirths, order, isKnown);
+  list.take(order);
   // The list is nobody's but the regions' from here on.
-  return Object.assign(places, { facts });
+  return Object.assign(places, { facts, movedBirths });
+}
+
+const MOVED = CENSORED.left | CENSORED.came;
+
+/** True where nothing was cut out. */
+function isWhole(pieces: readonly Extent[], { begin, end, birth_ns, death_ns }: Extent): boolean {
+  const [one, ...more] = pieces;
+  if (one === undefined || more.length > 0) return false;
+  return one.begin === begin && one.end === end && one.birth_ns === birth_ns && one.death_ns === death_ns;
+}
+
+/** What is said of rows, by their places in an order; of those alone that are known. */
+function byNewRow(
+  said: ReadonlyMap<number, number>,
+  order: Uint32Array,
+  isKnown: (row: number) => boolean,
+): Map<number, number> {
+  const found = new Map<number, number>();
+  if (said.size === 0) return found;
+  for (let place = 0; place < order.length; place++) {
+    const row = order[place] as number;
+    const value = said.get(row);
+    if (value !== undefined && isKnown(row)) found.set(place, value);
+  }
+  return found;
 }
 
 /** Rows with bytes and a time inside the run. */

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { mappingStays } from "../../../../src/label/capture/mapping-stays.ts";
+import { regionMap } from "../../../../src/label/regions/region-map.ts";
+import type { MappingEvent } from "../../../../src/regions/mapping-row.ts";
 import { seededRandom } from "../../../../src/statistics/prng.ts";
+import { mappingRow, mmap, mremap, munmap, page } from "../../../fixtures/mapping-rows.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 
 const WATCHES = 400;
@@ -67,5 +71,57 @@ describe("a life that is moved to another address", () => {
     expect(even?.n).toBe(2);
     const late = lifeOf(...grown);
     expect([late?.value, late?.lo, late?.hi]).toEqual([null, 100 * MS, null]);
+  });
+});
+
+describe("a life whose moves were seen", () => {
+  const RUN_NS = 1000 * MS;
+  const lifetimeOf = (rows: readonly MappingEvent[]) => {
+    const regions = regionMap({
+      stays: mappingStays(rows, 0n, new Set()),
+      tensors: [],
+      timeline: new Map(),
+      enginePids: new Set(),
+      partialEngines: new Set(),
+      workedPids: new Set(),
+      originNs: 0n,
+      windowNs: RUN_NS,
+    });
+    const figures = computeMetrics({ ...input({ window_ns: RUN_NS }), regions });
+    return figures.find(({ metric }) => metric === "lifetime_p50_ns");
+  };
+  /** Four pages that move twice and are freed, mapped at a moment. */
+  const moving = (time: number, place: number): MappingEvent[] => [
+    mmap(time, place, 4),
+    mremap(time + 100 * MS, place, 4, place + 100, 4),
+    mremap(time + 300 * MS, place + 100, 4, place + 200, 4),
+    munmap(time + 400 * MS, place + 200, 4),
+  ];
+
+  test("lasts from its first address on to the end of its last", () => {
+    expect(lifetimeOf(moving(10 * MS, 1000))).toMatchObject({ value: 400 * MS, lo: 400 * MS, hi: 400 * MS, n: 1 });
+    // What is new behind it has lived since the move.
+    const grown = [mmap(10 * MS, 10, 1), mremap(110 * MS, 10, 1, 500, 8), munmap(210 * MS, 500, 8)];
+    expect(lifetimeOf(grown)).toMatchObject({ value: 100 * MS, hi: 100 * MS, n: 2 });
+  });
+
+  test("has at least that long where its first begin was not seen, or no end", () => {
+    const there = { addr: page(1000), size_bytes: page(4), prot: 3, flags: 0x22 };
+    const look = [
+      mappingRow("snapshot_begin", 10 * MS),
+      mappingRow("snapshot", 10 * MS, there),
+      mappingRow("snapshot_end", 10 * MS),
+    ];
+    const [, ...moves] = moving(10 * MS, 1000);
+    expect(lifetimeOf([...look, ...moves])).toMatchObject({ value: null, lo: 400 * MS, hi: null });
+    expect(lifetimeOf(moving(10 * MS, 1000).slice(0, 3))).toMatchObject({ value: null, lo: 990 * MS, hi: null });
+  });
+
+  test("is that of its bytes among others in any order", () => {
+    const random = seededRandom(3);
+    const rows = Array.from({ length: 40 }, (_, i) => moving(Math.round(500 * random() * MS), 1000 * (40 - i)))
+      .flat()
+      .sort((a, b) => Number(a.timestamp_ns - b.timestamp_ns));
+    expect(lifetimeOf(rows)).toMatchObject({ value: 400 * MS, lo: 400 * MS, hi: 400 * MS, n: 40 });
   });
 });

@@ -88,6 +88,17 @@ describe("stays of mappings", () => {
     ]);
   });
 
+  test("keep when moved bytes came into being, over all of their moves", () => {
+    const rows = [mmap(1, 10, 4), mremap(5, 10, 4, 50, 8), mremap(7, 50, 8, 90, 8)];
+    const { list, movedBirths } = mappingStays(rows, 0n, new Set());
+    const found = [...movedBirths].map(([row, time]) => [(list.places.begin[row] ?? 0) / 4096, time]);
+    expect(found.toSorted()).toEqual([
+      [50, 1],
+      [90, 1],
+      [94, 5],
+    ]);
+  });
+
   test("are of a GGUF where its first bytes were seen to say so, before or after, in whatever process", () => {
     const file = { flags: 2, file_offset_bytes: page(0), dev: 5 };
     const named = (time: number, from: number, inode: bigint) =>
