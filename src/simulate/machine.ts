@@ -130,6 +130,7 @@ export function simulatedMachine(
     },
     cpus: [0],
     widen() {},
+    narrow() {},
     calibration: {
       trapNs: policy.trap_ns,
       retargetNs: policy.retarget_ns,

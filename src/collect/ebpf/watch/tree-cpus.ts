@@ -18,6 +18,12 @@ export function treeAffinityCpus(root: number): number[] {
   return [...new Set([...treeOf(root)].flatMap(threadsOf).flatMap(affinityCpus))].sort((a, b) => a - b);
 }
 
+/** Those of some CPUs that are off line. */
+export function cpusOffline(cpus: readonly number[]): number[] {
+  const online = new Set(onlineCpus());
+  return cpus.filter((cpu) => !online.has(cpu));
+}
+
 /** CPUs on which a thread of the tree may run by now and that are not among some; nobody is asked where these are all there are. */
 export function treeCpusBeside(root: number, cpus: readonly number[]): number[] {
   const others = onlineCpus().filter((cpu) => !cpus.includes(cpu));

@@ -14,10 +14,12 @@ import type { Trap } from "./traps.ts";
 import { openWatchProgram } from "./watch-program.ts";
 
 export interface WatchMachine extends Disposable {
-  /** CPUs on which every watch holds its registers: the same list when it grows. */
+  /** CPUs on which every watch holds its registers: the same list when it changes. */
   readonly cpus: readonly number[];
   /** Adds CPUs for the watches to come. */
   widen(cpus: readonly number[]): void;
+  /** Leaves CPUs out for the watches to come. */
+  narrow(cpus: readonly number[]): void;
   readonly calibration: Calibration;
   readonly registers: RegisterRoom;
   /** CLOCK_MONOTONIC. */
@@ -88,7 +90,11 @@ export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMach
     cpus,
     widen(more) {
       cpus.push(...more);
-      held.widened();
+      held.cpusChanged();
+    },
+    narrow(fewer) {
+      cpus.splice(0, cpus.length, ...cpus.filter((cpu) => !fewer.includes(cpu)));
+      held.cpusChanged();
     },
     calibration,
     registers: {

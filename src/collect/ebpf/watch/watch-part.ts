@@ -11,7 +11,7 @@ import { liveRegions } from "./frame/live-regions.ts";
 import { openResidency } from "./frame/residency.ts";
 import { createResidentWords } from "./frame/resident-words.ts";
 import { registerWarning } from "./register-warning.ts";
-import { treeAffinityCpus, treeCpusBeside } from "./tree-cpus.ts";
+import { cpusOffline, treeAffinityCpus, treeCpusBeside } from "./tree-cpus.ts";
 import { startWatch, type WatchSource } from "./watch.ts";
 import { loadWatchObject } from "./watch-program.ts";
 
@@ -72,6 +72,7 @@ async function start(
     seed,
     affinityCpus: treeAffinityCpus(target.pid),
     cpusBeside: (cpus) => treeCpusBeside(target.pid, cpus),
+    cpusOffline,
     named: { pid: target.pid, words },
     targetsFd: mappings.targetsFd,
     // Seeded by itself: the draws are those of the seed whatever is in memory.

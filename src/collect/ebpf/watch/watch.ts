@@ -33,6 +33,8 @@ export interface WatchOptions extends DrawSources {
   readonly affinityCpus: readonly number[];
   /** CPUs on which the target may run by now and that are not among these; none where it is absent. */
   readonly cpusBeside?: (cpus: readonly number[]) => readonly number[];
+  /** Those of these CPUs that are off line, where nobody runs; none where it is absent. */
+  readonly cpusOffline?: (cpus: readonly number[]) => readonly number[];
   /** Words to watch in place of drawn ones, outside the budget. */
   readonly named?: NamedWords;
   /** True where the whole budget and a part of it hold by turns. */
@@ -73,6 +75,8 @@ const COPIES_NOTED_NS = 50_000_000n;
 const NAMED_AT_ONCE = 4;
 /** Threads are asked for their CPUs after so many times as long as that took, as there may be many: meanwhile rows wait. */
 const CPUS_REST = 200n;
+/** All registers are taken. For another reason the kernel refuses one of a CPU that is off line. */
+const ENOSPC = 28;
 const PLACE = { stream: "access", source: "watch", way: null } as const;
 
 const overlapping =
@@ -153,10 +157,15 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   /**
    * A thread may be allowed on more CPUs than when watching began, as where a command picks those of the program that it then begins: what it did
    * there since it was last asked for came to no register. So no row is given away before that, and watches go on with all of them.
+   * One that is off line is left out until it is back: then it is such a CPU, as what it held in between is gone.
    */
   function lookAtCpus(): void {
     const nowNs = machine.nowNs();
+    const offline = options.cpusOffline?.(cpus) ?? [];
     const more = options.cpusBeside?.(cpus) ?? [];
+    // To give registers back takes longer than to ask, and comes seldom.
+    cpusDueNs = nowNs + CPUS_REST * (machine.nowNs() - nowNs);
+    if (offline.length > 0 && offline.length < cpus.length) machine.narrow(offline);
     if (more.length > 0) {
       const { watches, accesses } = rows.drop();
       counts.finished -= watches;
@@ -167,7 +176,6 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       budget.widen(more);
     }
     insideNs = nowNs;
-    cpusDueNs = nowNs + CPUS_REST * (machine.nowNs() - nowNs);
   }
 
   function chargeLooks(): void {
@@ -232,6 +240,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     counts.register_retries += result.ok ? result.watch.retries : result.retries;
     if (!result.ok) {
       counts.register_failures += 1;
+      if (result.errno !== ENOSPC) lookAtCpus();
       return false;
     }
     counts.armings += 1;
@@ -263,8 +272,10 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     for (const one of planned) {
       pace.armed(one.design);
       if (one.draw === null) keepPlace(one.design, nowNs + BigInt(Math.round(one.design.dwellLimitNs)));
+      const before = cpus.length;
       if (one.draw === null || arm(one, nowNs)) continue;
-      registers.miss(active.held(), nowNs);
+      // Where a CPU went off line the others have as many registers as ever.
+      if (cpus.length >= before) registers.miss(active.held(), nowNs);
       return false;
     }
     return true;

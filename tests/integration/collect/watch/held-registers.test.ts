@@ -66,6 +66,17 @@ describe.if(!calibration.countsEveryTrap)("a register that is held", () => {
     // One of each kind, and the twin of a pair, which must have been taken behind that of stores.
     expect(held.count).toBe(3);
   });
+  test("goes back to the kernel after the watch within which CPUs went and came: what it had there may be dead", () => {
+    const bytes = { addr: program.word, sizeBytes: 8, kind: WATCHPOINT.read_write };
+    const [first, second] = [held.take(bytes, 50), held.take(bytes, 50)];
+    if (!first.ok || !second.ok) throw new Error("no register");
+    held.give(first.register);
+    expect(held.count).toBe(2);
+    held.cpusChanged();
+    expect(held.count).toBe(1);
+    held.give(second.register);
+    expect(held.count).toBe(0);
+  });
   test("stops itself at each limit, as often as it is let go, whether it stopped the time before or not", async () => {
     const below = Array.from({ length: 6 }, () => [8, 3] as const);
     for (let turn = 0; turn < 6; turn++) {

@@ -34,6 +34,8 @@ export interface HeldRegister {
   readonly takenNs: bigint;
   /** Place in the order in which they were taken, in which the kernel looks at them where one access meets several. */
   readonly order: number;
+  /** How often the CPUs had changed by then. */
+  readonly changes: number;
 }
 
 export type TakeResult =
@@ -55,8 +57,11 @@ export interface HeldRegisters extends Disposable {
   take(bytes: WatchedBytes, retries: number, behind?: HeldRegister): TakeResult;
   /** Takes back a register that is stopped. */
   give(register: HeldRegister): void;
-  /** Gives back to the kernel those that no watch has: of CPUs that were added they have none. */
-  widened(): void;
+  /**
+   * Gives back to the kernel those that no watch has, and the others after their watch: of CPUs that were added they have
+   * none, and what they have of a CPU that was off line is dead.
+   */
+  cpusChanged(): void;
 }
 
 const ENOSPC = 28;
@@ -96,7 +101,7 @@ function cpuRegister(cpu: number, event: Fd, keeps: boolean): CpuRegister {
 /**
  * Registers of these CPUs, taken when they are first needed. A register of the same kind, read_write or write, gets another address
  * without a lock; one of another kind is changed only where no more may be taken.
- * @param cpus a list that may grow
+ * @param cpus a list that may change
  * @param keeps false where a register cannot be used twice: it is given back to the kernel after each watch
  * @param most registers on every CPU that may be taken now
  */
@@ -105,6 +110,7 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
   const idle: HeldRegister[] = [];
   let count = 0;
   let orders = 0;
+  let changes = 0;
 
   function close(register: HeldRegister): void {
     count -= 1;
@@ -131,7 +137,7 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
     }
     opened.move();
     count += 1;
-    const register: HeldRegister = { kind, perCpu, takenNs: monotonicNs(), order: orders++ };
+    const register: HeldRegister = { kind, perCpu, takenNs: monotonicNs(), order: orders++, changes };
     return { ok: true, register, retries };
   }
 
@@ -164,13 +170,15 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
       return open(bytes, retries);
     },
     give(register) {
-      const isOnAll = register.perCpu.length === cpus.length;
-      if (keeps && isOnAll && monotonicNs() - register.takenNs < HOLD_NS) {
+      if (keeps && register.changes === changes && monotonicNs() - register.takenNs < HOLD_NS) {
         idle.push(register);
         idle.sort((a, b) => a.order - b.order);
       } else close(register);
     },
-    widened: closeIdle,
+    cpusChanged() {
+      changes += 1;
+      closeIdle();
+    },
     [Symbol.dispose]: closeIdle,
   };
 }

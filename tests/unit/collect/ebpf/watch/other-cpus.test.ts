@@ -53,6 +53,59 @@ function recorded(movesNs: number) {
   return { watches: samplesOf([...batches, ...last], 0n), summary, ledger, looks, found };
 }
 
+const [OFF_NS, BACK_NS] = [1110 * MS, 2610 * MS];
+const ENODEV = 19;
+
+/** What is recorded where CPU 1 goes off line and comes back, without whose register no watch begins meanwhile. */
+function recordedAroundOffline() {
+  const simulated = simulatedMachine(world(), USUAL_POLICY);
+  const cpus = [0, 1];
+  let now = 0;
+  const missed: number[] = [];
+  const isOff = () => now >= OFF_NS && now < BACK_NS;
+  const source = watchOver(
+    {
+      ...simulated,
+      cpus,
+      widen: (more) => void cpus.push(...more),
+      narrow: (fewer) => void cpus.splice(0, cpus.length, ...cpus.filter((cpu) => !fewer.includes(cpu))),
+      arm: (spec) => (isOff() && cpus.includes(1) ? { ok: false, errno: ENODEV, retries: 0 } : simulated.arm(spec)),
+      registers: { ...simulated.registers, miss: () => void missed.push(now) },
+    },
+    {
+      ...watchingOf([regionOf(WORDS)]),
+      cpusOffline: (held) => held.filter((cpu) => cpu === 1 && isOff()),
+      cpusBeside: (held) => (isOff() || held.includes(1) ? [] : [1]),
+    },
+  );
+  const batches = [];
+  for (; now < RUN_NS; now += LOOK_NS) {
+    simulated.setNow(now);
+    source.poll(BigInt(now));
+    batches.push(...source.batches());
+  }
+  const { batches: last, summary, ledger } = source.stop();
+  return { watches: samplesOf([...batches, ...last], 0n), summary, ledger, missed };
+}
+
+describe("a CPU that goes off line", () => {
+  test("stops no watch from beginning on the others, nor is it told as registers that others hold", () => {
+    const { watches, summary, missed } = recordedAroundOffline();
+    const meanwhile = watches.filter(({ begin_ns }) => begin_ns > OFF_NS && begin_ns < BACK_NS - 400 * MS);
+    expect(meanwhile.length).toBeGreaterThan(10);
+    expect([missed, summary.counts.register_failures]).toEqual([[], 1]);
+  });
+
+  test("and comes back within a watch has been seen by none that goes on from before", () => {
+    const { watches, summary, ledger } = recordedAroundOffline();
+    const before = watches.filter(({ begin_ns }) => begin_ns < BACK_NS);
+    for (const { begin_ns, end_ns } of before) expect(end_ns).toBeLessThanOrEqual(Math.max(begin_ns, BACK_NS));
+    expect(watches.filter(({ begin_ns }) => begin_ns > BACK_NS).length).toBeGreaterThan(10);
+    expect(summary.cpus).toBe(2);
+    expect(ledger.every(balances)).toBe(true);
+  });
+});
+
 describe("a target that goes to another CPU than those of the registers", () => {
   test("has no watch that tells of the time in which it may have been there", () => {
     const { watches, looks, found } = recorded(MOVES_NS);
