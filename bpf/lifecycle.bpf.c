@@ -314,7 +314,8 @@ int exit_openat(struct trace_event_raw_sys_exit *ctx)
 	return 0;
 }
 
-/* Where there is no openat, or an older library. */
+#if !defined(__TARGET_ARCH_arm64)
+/* What older libraries call; arm64 has no such call. */
 SEC("tp/syscalls/sys_exit_open")
 int exit_open(struct trace_event_raw_sys_exit *ctx)
 {
@@ -324,6 +325,7 @@ int exit_open(struct trace_event_raw_sys_exit *ctx)
 		COUNT(direct_opens);
 	return 0;
 }
+#endif
 
 SEC("tp/syscalls/sys_exit_openat2")
 int exit_openat2(struct trace_event_raw_sys_exit *ctx)
