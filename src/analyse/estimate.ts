@@ -9,7 +9,7 @@ import { sampledRegions } from "./by-region/sampled-regions.ts";
 import type { RegionRows } from "./by-region/stream-regions.ts";
 import { curveRows } from "./curves/registry.ts";
 import type { MetricRow } from "./figures/metric-row.ts";
-import { groupsOf } from "./input/group.ts";
+import { eachGroup } from "./input/group.ts";
 import type { AnalysisInput } from "./input/input.ts";
 import { figuresOf } from "./metrics/registry.ts";
 
@@ -28,7 +28,7 @@ export function estimate(input: AnalysisInput, index: PlaceIndex | null): Estima
   const watched = index === null ? [] : regionFigures(input, index);
   const metrics: MetricRow[] = [];
   const curves: RowOf<"curves">[] = [];
-  for (const group of groupsOf(input)) {
+  for (const group of eachGroup(input)) {
     const rows = figuresOf(group);
     metrics.push(...rows);
     curves.push(...curveRows(group, rows, watched));

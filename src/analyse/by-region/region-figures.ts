@@ -6,6 +6,7 @@ import type { MetricRow } from "../figures/metric-row.ts";
 import { meanBytes } from "../input/class-bytes.ts";
 import type { AnalysisInput } from "../input/input.ts";
 import { regionGroups } from "../input/region-groups.ts";
+import { workedOver } from "../input/worked-over.ts";
 import { ageAtRead } from "../metrics/age-at-read.ts";
 import { readBytesPerSecond, writeBytesPerSecond } from "../metrics/byte-rates.ts";
 import { interAccessInterval } from "../metrics/inter-access-interval.ts";
@@ -44,21 +45,24 @@ export interface RegionFigures extends RegionIdentity {
 /** @param index over the regions of the input */
 export function regionFigures(input: AnalysisInput, index: PlaceIndex): RegionFigures[] {
   const { regions } = input;
-  return regionGroups(input, index).map(({ row, group }) => {
+  const out: RegionFigures[] = [];
+  for (const { row, group } of regionGroups(input, index)) {
     const rows: MetricRow[] = [];
     for (const family of FAMILIES) {
       const figures = figuresTold(family, group, rows);
+      workedOver(group);
       for (const { name, unit } of family.metrics) {
         for (const figure of figures) if (figure.metric === name) rows.push(rowOf(group, figure, unit));
       }
     }
-    return {
+    out.push({
       ...regionIdentity(input, row),
       size_bytes: (regions.end[row] as number) - (regions.begin[row] as number),
       mean_bytes: meanBytes(group.regions, group.span),
       lifetime_ns: (regions.death_ns[row] as number) - (regions.birth_ns[row] as number),
       isCensored: !isWholeLife(regions.censored[row] as number),
       rows,
-    };
-  });
+    });
+  }
+  return out;
 }

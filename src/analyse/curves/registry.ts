@@ -4,6 +4,7 @@ import { CI_LEVEL } from "../../statistics/interval.ts";
 import type { RegionFigures } from "../by-region/region-figures.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group } from "../input/group.ts";
+import { workedOver } from "../input/worked-over.ts";
 import type { Curve, CurveOf, CurvePoint } from "./curve.ts";
 import { readRateCurve, writeRateCurve } from "./rates.ts";
 import { readsPerWriteCurve } from "./reads-per-write.ts";
@@ -72,6 +73,7 @@ export function curveRows(
   const place = { region_type, mapping_kind, phase: span.phase, step: span.step };
   return CURVES.flatMap((curveOf) => {
     const curve = curveOf(group, rows, regions);
+    workedOver(group);
     if (curve === null) return [];
     const points = curve.points.length > 0 ? curve.points : [NO_POINT];
     return points.map((point) => rowOf(place, curve, point));

@@ -6,7 +6,7 @@ import { type ClassFaults, FAULT_COUNTS, type FaultCounts } from "../process/fau
 import type { ProcessUse } from "../process/process-readings.ts";
 import { rarityOver } from "../watched/arming-density.ts";
 import { type LawAt, lawsOf, withMany } from "../watched/dwell-laws.ts";
-import { type Exposure, exposureIn } from "../watched/exposure.ts";
+import { type Exposure, exposureIn, exposuresIn, isGivenIn } from "../watched/exposure.ts";
 import { bytesError, type DesignWeights, designWeights, weightsOverTime } from "../watched/horvitz-thompson.ts";
 import { lostShare } from "../watched/lost-watches.ts";
 import { tellingWatches } from "../watched/named-words.ts";
@@ -104,13 +104,16 @@ interface SetPlace {
   readonly mean_bytes?: number;
   /** As sharesOfTurns has it; not known where absent. */
   readonly turnsOf?: ReturnType<typeof sharesOfTurns>;
+  /** What a watch saw in the span, made once for all who ask; made anew where absent. */
+  readonly exposureOf?: (watch: WatchSample, i: number) => Exposure | null;
 }
 
 export function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
   const { span, gap, trap, unwatched, young, lost, touched_per_s, seed, lawAt, strays, regions } = place;
-  const exposures = watches.flatMap((watch) => exposureIn(watch, span, gap) ?? []);
+  const { exposureOf = (watch: WatchSample) => exposureIn(watch, span, gap) } = place;
+  const exposures = watches.flatMap((watch, i) => exposureOf(watch, i) ?? []);
   const found = exposures.map(({ watch }) => watch);
-  const elsewhere = strays.filter((watch) => exposureIn(watch, span, gap) !== null);
+  const elsewhere = strays.filter((watch) => isGivenIn(watch, span));
   const lives = stratumLives([...found, ...elsewhere], regions, span, place.turnsOf);
   const strayed = new Set(elsewhere.map(({ stratum }) => stratum));
   const designed = designWeights(found, place.rarityAt, elsewhere, (stratum) => lives(stratum).share);
@@ -147,7 +150,9 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
 export function setWithin(set: WatchSet, span: Span, seed: number, stream: number): WatchSet {
   const watches = set.exposures.map(({ watch }) => watch);
   const rarityAt = set.law.some((law) => law > 0) ? set.rarityAt : () => 1;
-  return watchSet(watches, { ...set, span, gap: set.gap_ns, trap: set.trap_ns, unwatched: 0, seed, rarityAt }, stream);
+  const exposureOf = (watch: WatchSample, i: number) => exposureIn(watch, span, set.gap_ns, set.exposures[i]);
+  const place = { ...set, span, gap: set.gap_ns, trap: set.trap_ns, unwatched: 0, seed, rarityAt, exposureOf };
+  return watchSet(watches, place, stream);
 }
 
 export const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
@@ -290,8 +295,23 @@ export function faultsOfClass(
 
 const ORDER: readonly string[] = wordsOf("tensor", "region_type");
 
-/** Every class of the run in every span, in the order in which tables show them, and the target as a whole. */
-export function groupsOf(input: AnalysisInput): Group[] {
+/** What says of what a group is. */
+type GroupPlace = Pick<Group, "scope" | "region_type" | "mapping_kind" | "span">;
+
+/** The groups of `eachGroup`, all of them held. */
+export const groupsOf = (input: AnalysisInput, isWanted?: (place: GroupPlace) => boolean): Group[] => [
+  ...eachGroup(input, isWanted),
+];
+
+/**
+ * Every class of the run in every span, in the order in which tables show them, and the target as a whole. What each holds of its watches, and what
+ * metrics make of it, is more than these: who gives up one before the next is made needs memory for one alone.
+ * @param isWanted all are, unless told
+ */
+export function* eachGroup(
+  input: AnalysisInput,
+  isWanted: (place: GroupPlace) => boolean = () => true,
+): Generator<Group, void, void> {
   const spans = spansOf(input.steps, input.window_ns);
   const gap = passGapNs(input.trap_cost_ns);
   const trap = meanTrapNs(input.trap_cost_ns);
@@ -317,7 +337,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
   if (keys.size === 0 && input.allocations.length === 0 && input.sight.length > 0) keys.add("unknown/");
   const rank = (key: string): number => (ORDER.includes(key) ? ORDER.indexOf(key) : ORDER.length);
   const sorted = [...keys].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-  const classes = sorted.flatMap((key, k) => {
+  for (const [k, key] of sorted.entries()) {
     const unknown = key.startsWith("unknown/");
     const mine = watches.get(key) ?? [];
     const readable = mine.filter(isReadable);
@@ -330,7 +350,8 @@ export function groupsOf(input: AnalysisInput): Group[] {
     };
     const counted = countedIn(input, faults.get(key)?.[0]);
     const others = (input.counts?.spans ?? []).filter((one) => !spans.some((span) => isSame(span, one)));
-    const figures = spans.map((span, s): Group => {
+    for (const [s, span] of spans.entries()) {
+      if (!isWanted({ scope: "class", ...kind, span })) continue;
       const stream = 16 * (k * spans.length + s);
       const ofClass = regions.get(key) ?? NO_REGIONS;
       const young = mine.length > 0 ? youngShare(ofClass, span, input.draw_lag_ns ?? 0) : 0;
@@ -340,11 +361,12 @@ export function groupsOf(input: AnalysisInput): Group[] {
       // Of the others only what is in memory is drawn.
       const isDrawnWhole = !unknown && kind.region_type !== "runtime";
       const byMap = isDrawnWhole && mine.length > 0 ? { mean_bytes: meanBytes(ofClass, span) } : {};
-      const place = { span, gap, trap, ...seen, ...byMap, seed: input.seed, lawAt, ...lives };
+      const exposureOf = exposuresIn(span, gap);
+      const place = { span, gap, trap, ...seen, ...byMap, seed: input.seed, lawAt, ...lives, exposureOf };
       const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: 0 | 1 | 2): WatchSet =>
         watchSet(some, { ...place, rarityAt, strays: strays.filter(DESIGNS[which]) }, stream + which);
       const uniform = set(readable, rarity.readable, 0);
-      return {
+      yield {
         ...emptyGroup(input, span, gap, blocks),
         ...kind,
         faults: counted(span),
@@ -358,15 +380,12 @@ export function groupsOf(input: AnalysisInput): Group[] {
         stores: storing.length === readable.length ? uniform : set(storing, rarity.storing, 1),
         every: mine.length === readable.length ? uniform : set(mine, rarity.every, 2),
       };
-    });
-    const counts = others.map((span) => ({
-      ...emptyGroup(input, span, gap, blocks),
-      ...kind,
-      is_counted_only: true,
-      regions: regions.get(key) ?? NO_REGIONS,
-      faults: counted(span),
-    }));
-    return [...figures, ...counts];
-  });
-  return [...classes, ...allocationGroups(input, gap, blocks), ...processGroups(input, gap, blocks)];
+    }
+    for (const span of others) {
+      const place = { ...kind, is_counted_only: true, regions: regions.get(key) ?? NO_REGIONS, faults: counted(span) };
+      const group = { ...emptyGroup(input, span, gap, blocks), ...place };
+      if (isWanted(group)) yield group;
+    }
+  }
+  yield* [...allocationGroups(input, gap, blocks), ...processGroups(input, gap, blocks)].filter(isWanted);
 }

@@ -65,10 +65,10 @@ function stratumBytes(
   return new Map([...found].map(([stratum, one]) => [stratum, sum > 0 ? (bytes * one) / sum : bytes]));
 }
 
-/** Regions with enough watches, most watched first, in the whole of generation or of a run without steps. */
-export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGroup[] {
+/** Regions with enough watches, most watched first, in the whole of generation or of a run without steps; none is held beside the next. */
+export function* regionGroups(input: AnalysisInput, index: PlaceIndex): Generator<RegionGroup, void, void> {
   const [span] = spansOf(input.steps, input.window_ns);
-  if (span === undefined) return [];
+  if (span === undefined) return;
   const gap = passGapNs(input.trap_cost_ns);
   const trap = meanTrapNs(input.trap_cost_ns);
   const blocks = blockResamples(input.seed);
@@ -84,7 +84,7 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
   const lost = lostShare(input);
   const draws = new Map<string, number>();
   for (const { stratum } of uniform) draws.set(stratum, (draws.get(stratum) ?? 0) + 1);
-  return byRegion(uniform, index).map(([row, watches]) => {
+  for (const [row, watches] of byRegion(uniform, index)) {
     const bytes = (regions.end[row] as number) - (regions.begin[row] as number);
     const facts = regions.facts[regions.what[row] as number];
     const ofStratum = stratumBytes(watches, draws, bytes);
@@ -115,6 +115,6 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
           : watchSet(drawn, { ...place, rarityAt: rarity.storing }, STREAM + 2 * row + 1),
       every: set,
     };
-    return { row, group };
-  });
+    yield { row, group };
+  }
 }

@@ -2,8 +2,9 @@
 
 import { rowOf } from "../figures/figure-row.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
-import { type Group, groupsOf } from "../input/group.ts";
+import { eachGroup, type Group } from "../input/group.ts";
 import type { AnalysisInput } from "../input/input.ts";
+import { workedOver } from "../input/worked-over.ts";
 import { ALLOCATION } from "../process/allocation-figures.ts";
 import { sampledRates } from "../sampled/sampled-rates.ts";
 import { ageAtRead } from "./age-at-read.ts";
@@ -117,6 +118,7 @@ export function figuresOf(group: Group, families: readonly MetricFamily[] = METR
     if (!applies(family, group)) continue;
     const blind = unseen(family, group);
     const computed = blind.length === 0 ? figuresTold(family, group, rows) : [];
+    workedOver(group);
     const refused = refusals(family, group, computed);
     const stated = refused.length === 0 && blind.length > 0 ? blind : computed;
     const figures = [...stated, ...refused].filter((figure, _, all) => !isIdle(figure, group.input, all));
@@ -134,7 +136,9 @@ export function figuresOf(group: Group, families: readonly MetricFamily[] = METR
  * @returns rows of metrics.parquet; the same for the same input and seed
  */
 export function computeMetrics(input: AnalysisInput): MetricRow[] {
-  return groupsOf(input).flatMap((group) => figuresOf(group));
+  const rows: MetricRow[] = [];
+  for (const group of eachGroup(input)) rows.push(...figuresOf(group));
+  return rows;
 }
 
 /**

@@ -2,7 +2,7 @@
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSample } from "../input/input.ts";
 import { isInside, type Span } from "../input/span.ts";
-import { mergePasses, type Passes } from "./passes.ts";
+import { firstNumbers, mergePasses, type Passes } from "./passes.ts";
 
 export interface Exposure {
   readonly watch: WatchSample;
@@ -32,11 +32,11 @@ function lowerBound(sorted: Float64Array, value: number): number {
   return firstIndex(sorted.length, (i) => (sorted[i] ?? 0) < value);
 }
 
-/**
- * Cuts a watch to the time from the begin of the span's first piece to the end of its last.
- * @returns null where the watch was not given any of that time
- */
-export function exposureIn(watch: WatchSample, span: Span, gapNs: number): Exposure | null {
+/** When a watch looked at a span, without anything that it saw there. */
+type Given = Omit<Exposure, "watch" | "from" | "to" | "passes" | "inside" | "inside_ns">;
+
+/** @returns null where the watch was not given any time from the begin of the span's first piece to the end of its last */
+function givenIn(watch: WatchSample, span: Span): Given | null {
   const spanEnd = span.end_ns[span.end_ns.length - 1] ?? 0;
   const begin = Math.max(watch.begin_ns, span.begin_ns[0] ?? 0);
   const death = watch.region_death_ns ?? Number.POSITIVE_INFINITY;
@@ -55,23 +55,69 @@ export function exposureIn(watch: WatchSample, span: Span, gapNs: number): Expos
   const isGone = given <= spanEnd && last_ns <= deadline && (watch.ended_by === "unmap" || death <= given);
   // What a call moves is used, written and freed at its other address: here no more is seen of it, which tells nothing.
   const freed = isGone && !(watch.is_moved === true && death <= last_ns);
-  const from = lowerBound(watch.hit_ns, begin);
-  let last = watch.hit_ns.length;
-  while (last > from && (watch.hit_ns[last - 1] ?? 0) > end) last -= 1;
-  const passes = mergePasses(watch.hit_ns, watch.hit_op, gapNs, from, last);
-  const inside = Uint32Array.from(passes.start_ns.keys()).filter((p) => isInside(span, passes.start_ns[p] ?? 0));
   return {
-    watch,
     armed_ns: watch.begin_ns,
     begin_ns: begin,
     end_ns: end,
     window_end_ns: windowEnd,
     byTrap: byTrap && watch.end_ns <= windowEnd,
     freed_ns: freed ? Math.min(death, given) : Number.NaN,
-    from,
-    to: last,
-    passes,
-    inside,
-    inside_ns: Float64Array.from(inside, (p) => passes.start_ns[p] ?? 0),
   };
+}
+
+/** True where a watch was given some of the time from the begin of the span's first piece to the end of its last. */
+export const isGivenIn = (watch: WatchSample, span: Span): boolean => givenIn(watch, span) !== null;
+
+const NO_TIMES = new Float64Array(0);
+
+/** Some of the passes of a watch: those of a list that begin in a piece of the span. */
+function insideOf(span: Span, { start_ns }: Passes, some: Uint32Array): Pick<Exposure, "inside" | "inside_ns"> {
+  let count = 0;
+  for (const p of some) if (isInside(span, start_ns[p] ?? 0)) count += 1;
+  if (count === start_ns.length) return { inside: firstNumbers(count), inside_ns: start_ns };
+  const inside = count === 0 ? firstNumbers(0) : new Uint32Array(count);
+  const inside_ns = count === 0 ? NO_TIMES : new Float64Array(count);
+  let next = 0;
+  for (const p of some) {
+    const time = start_ns[p] ?? 0;
+    if (!isInside(span, time)) continue;
+    inside[next] = p;
+    inside_ns[next++] = time;
+  }
+  return { inside, inside_ns };
+}
+
+/**
+ * Cuts a watch to the time from the begin of the span's first piece to the end of its last.
+ * @param wider what it saw in a longer span, with the same gap, whose passes are its own where no hit is cut off
+ * @returns null where the watch was not given any of that time
+ */
+export function exposureIn(watch: WatchSample, span: Span, gapNs: number, wider?: Exposure): Exposure | null {
+  const given = givenIn(watch, span);
+  if (given === null) return null;
+  const from = lowerBound(watch.hit_ns, given.begin_ns);
+  let last = watch.hit_ns.length;
+  while (last > from && (watch.hit_ns[last - 1] ?? 0) > given.end_ns) last -= 1;
+  const isSame = wider?.from === from && wider.to === last;
+  const passes = isSame ? wider.passes : mergePasses(watch.hit_ns, watch.hit_op, gapNs, from, last);
+  const { inside, inside_ns } = insideOf(span, passes, firstNumbers(passes.count));
+  return { watch, ...given, from, to: last, passes, inside, inside_ns };
+}
+
+/** The exposures of watches in one span, each made once: sets of several designs hold the same watches. */
+export function exposuresIn(span: Span, gapNs: number): (watch: WatchSample) => Exposure | null {
+  const found = new Map<WatchSample, Exposure | null>();
+  return (watch) => {
+    const earlier = found.get(watch);
+    if (earlier !== undefined) return earlier;
+    const exposure = exposureIn(watch, span, gapNs);
+    found.set(watch, exposure);
+    return exposure;
+  };
+}
+
+/** An exposure of which only those passes count that begin in some pieces of its span. */
+export function countedIn(exposure: Exposure, pieces: Span): Exposure {
+  const { inside, inside_ns } = insideOf(pieces, exposure.passes, exposure.inside);
+  return inside.length === exposure.inside.length ? exposure : { ...exposure, inside, inside_ns };
 }

@@ -4,10 +4,9 @@ import { type Interval, interval } from "../../statistics/interval.ts";
 import { moverDifference } from "../../statistics/mover.ts";
 import { studentQuantile } from "../../statistics/student.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
-import { type Group, groupsOf } from "../input/group.ts";
 import type { AnalysisInput } from "../input/input.ts";
 import { printedFigures } from "../metrics/registry.ts";
-import { figureAgain } from "./figure-again.ts";
+import { figuresAgain } from "./figure-again.ts";
 
 /** Turns in order of time, ns since the start of the run; each lasts until the next begins. */
 export type Turns = readonly { readonly begin_ns: number; readonly budget_pct: number }[];
@@ -70,8 +69,8 @@ function stretchesOf(turns: Turns, endNs: number): Stretch[] {
   }));
 }
 
-/** What the watches say that began in some stretches; the time between these is not held against them. */
-function groupsIn(input: AnalysisInput, kept: readonly Stretch[]): Group[] {
+/** What the watches say of some rows that began in some stretches; the time between these is not held against them. */
+function figuresIn(input: AnalysisInput, rows: readonly MetricRow[], kept: readonly Stretch[]): (MetricRow | null)[] {
   const watches = input.watches.filter(({ begin_ns }) => {
     const stretch = kept[firstIndex(kept.length, (i) => (kept[i]?.end_ns ?? 0) <= begin_ns)];
     return stretch !== undefined && stretch.begin_ns <= begin_ns;
@@ -84,7 +83,7 @@ function groupsIn(input: AnalysisInput, kept: readonly Stretch[]): Group[] {
   }
   if (lastNs < input.window_ns) passed.push([lastNs, input.window_ns]);
   const bare = { ...input, accessSums: [], allocations: [], streams: [], kvRows: [], counts: null };
-  return groupsOf({ ...bare, watches, passed_over: passed });
+  return figuresAgain({ ...bare, watches, passed_over: passed }, rows);
 }
 
 const isTold = (row: MetricRow | null): row is MetricRow & { readonly value: number } =>
@@ -131,27 +130,33 @@ export function invarianceOf(input: AnalysisInput, rows: readonly MetricRow[], t
   if (groups < LEAST_GROUPS) return null;
   const pcts = turns.map(({ budget_pct }) => budget_pct);
   const [whole_pct, reduced_pct] = [Math.max(...pcts), Math.min(...pcts)];
-  const halves = (kept: readonly Stretch[]) =>
-    [true, false].map((isWhole) =>
-      groupsIn(
-        input,
-        kept.filter((stretch) => stretch.isWhole === isWhole),
-      ),
-    );
-  const all = halves(stretches);
-  const without = Array.from({ length: groups }, (_, g) =>
-    halves(stretches.filter(({ cycle }) => Math.floor((Math.min(cycle, cycles - 1) * groups) / cycles) !== g)),
-  );
-  const valuesOf = (pair: readonly Group[][], row: MetricRow) => pair.map((one) => figureAgain(one, row));
   const wanted = printedFigures(rows).filter(
     ({ metric, source, step }) => HEADLINES.has(metric) && source === "watch" && step === "all",
   );
+  /** By the whole budget and by the reduced one, of each row. */
+  const pairsOf = (some: readonly MetricRow[], kept: readonly Stretch[]) => {
+    const [whole, reduced] = [true, false].map((isWhole) =>
+      figuresIn(
+        input,
+        some,
+        kept.filter((stretch) => stretch.isWhole === isWhole),
+      ),
+    );
+    return some.map((row, i) => ({ row, whole: whole?.[i] ?? null, reduced: reduced?.[i] ?? null }));
+  };
+  const both = pairsOf(wanted, stretches).flatMap(({ row, whole, reduced }) =>
+    isTold(whole) && isTold(reduced) ? [{ row, whole, reduced }] : [],
+  );
+  const without = Array.from({ length: groups }, (_, g) =>
+    pairsOf(
+      both.map(({ row }) => row),
+      stretches.filter(({ cycle }) => Math.floor((Math.min(cycle, cycles - 1) * groups) / cycles) !== g),
+    ),
+  );
   const figures: FigureByBudget[] = [];
-  for (const row of wanted) {
-    const [whole = null, reduced = null] = valuesOf(all, row);
-    if (!isTold(whole) || !isTold(reduced)) continue;
-    const differences = without.flatMap((pair) => {
-      const [a = null, b = null] = valuesOf(pair, row);
+  for (const [i, { row, whole, reduced }] of both.entries()) {
+    const differences = without.flatMap((pairs) => {
+      const { whole: a = null, reduced: b = null } = pairs[i] ?? {};
       return isTold(a) && isTold(b) ? [a.value - b.value] : [];
     });
     if (differences.length < Math.max(LEAST_GROUPS, LEAST_TELLING * groups)) continue;

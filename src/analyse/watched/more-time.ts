@@ -3,7 +3,7 @@ import type { MetricRow } from "../figures/metric-row.ts";
 import { groupsOf } from "../input/group.ts";
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { printedFigures } from "../metrics/registry.ts";
-import { figureAgain } from "./figure-again.ts";
+import { figureAgain, isPlaceOf } from "./figure-again.ts";
 
 /** An interval that a run longer by `more_s` would make half as wide, of the metric, class and phase named. */
 export interface MoreTime {
@@ -77,7 +77,8 @@ export function moreTime(input: AnalysisInput, rows: readonly MetricRow[]): More
     .slice(0, MOST_TRIED);
   if (wide.length === 0) return null;
   const bare = { ...input, accessSums: [], allocations: [], streams: [], kvRows: [], counts: null };
-  const halves = [false, true].map((odd) => groupsOf({ ...bare, watches: halfOf(input.watches, odd) }));
+  const isWanted = (place: Parameters<typeof isPlaceOf>[1]): boolean => wide.some(({ row }) => isPlaceOf(row, place));
+  const halves = [false, true].map((odd) => groupsOf({ ...bare, watches: halfOf(input.watches, odd) }, isWanted));
   for (const { row, width } of wide) {
     const again = halves.map((groups) => figureAgain(groups, row));
     const widths = again.flatMap((one) => (one === null ? [] : (reachOf(one) ?? [])));

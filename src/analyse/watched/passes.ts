@@ -15,7 +15,10 @@ export function passGapNs(trapCostNs: number | null): number {
   return Math.max(FLOOR_NS, TRAPS * (trapCostNs ?? 0));
 }
 
-/** Passes in order of time; one entry per pass in every array. */
+/**
+ * Passes in order of time; one entry per pass in every array. Read only: what many watches have alike they share, as a typed array takes far more
+ * than the few numbers of a watch.
+ */
 export interface Passes {
   readonly count: number;
   /** First hit, ns since the start of the run. */
@@ -29,36 +32,65 @@ export interface Passes {
   readonly unknown: Uint32Array;
 }
 
+/** Columns of so many entries at most are shared. */
+const MOST_SHARED = 256;
+
+/** Columns of the same numbers, by how many there are. */
+function sharedColumns(numberAt: (i: number) => number): (count: number) => Uint32Array {
+  const found: Uint32Array[] = [];
+  return (count) => {
+    const column = found[count] ?? Uint32Array.from({ length: count }, (_, i) => numberAt(i));
+    if (count <= MOST_SHARED) found[count] = column;
+    return column;
+  };
+}
+
+const zeros = sharedColumns(() => 0);
+const ones = sharedColumns(() => 1);
+/** The numbers from 0 up. */
+export const firstNumbers = sharedColumns((i) => i);
+
+const isRead = (kind: number | undefined): boolean => kind === OP.load || kind === OP.load_store;
+const isWrite = (kind: number | undefined): boolean => kind === OP.store || kind === OP.load_store;
+
 /**
  * Merges runs of hits, each closer than `gapNs` to the one before it.
- * @param time hits in order of time, ns
+ * @param time hits in order of time, ns; may be kept as the passes' own
  * @param op values of OP, one per hit
  * @param from first hit taken
  * @param end hit after the last taken
  */
 export function mergePasses(time: Float64Array, op: Uint8Array, gapNs: number, from = 0, end = time.length): Passes {
   let count = 0;
+  let [hasReads, hasWrites, hasUnknown] = [false, false, false];
   for (let i = from; i < end; i++) {
     if (i === from || (time[i] ?? 0) - (time[i - 1] ?? 0) >= gapNs) count += 1;
+    const kind = op[i];
+    if (isRead(kind)) hasReads = true;
+    if (isWrite(kind)) hasWrites = true;
+    if (kind === OP.unknown) hasUnknown = true;
   }
-  const start_ns = new Float64Array(count);
-  const end_ns = new Float64Array(count);
-  const hits = new Uint32Array(count);
-  const reads = new Uint32Array(count);
-  const writes = new Uint32Array(count);
-  const unknown = new Uint32Array(count);
+  const isEachOne = count === Math.max(0, end - from);
+  const start_ns = isEachOne && count === time.length ? time : new Float64Array(count);
+  const end_ns = isEachOne ? start_ns : new Float64Array(count);
+  const hits = isEachOne ? ones(count) : new Uint32Array(count);
+  const reads = hasReads ? new Uint32Array(count) : zeros(count);
+  const writes = hasWrites ? new Uint32Array(count) : zeros(count);
+  const unknown = hasUnknown ? new Uint32Array(count) : zeros(count);
   let pass = -1;
   for (let i = from; i < end; i++) {
     const t = time[i] ?? 0;
     if (i === from || t - (time[i - 1] ?? 0) >= gapNs) {
       pass += 1;
-      start_ns[pass] = t;
+      if (start_ns !== time) start_ns[pass] = t;
     }
-    end_ns[pass] = t;
-    hits[pass] = (hits[pass] ?? 0) + 1;
+    if (!isEachOne) {
+      end_ns[pass] = t;
+      hits[pass] = (hits[pass] ?? 0) + 1;
+    }
     const kind = op[i];
-    if (kind === OP.load || kind === OP.load_store) reads[pass] = (reads[pass] ?? 0) + 1;
-    if (kind === OP.store || kind === OP.load_store) writes[pass] = (writes[pass] ?? 0) + 1;
+    if (isRead(kind)) reads[pass] = (reads[pass] ?? 0) + 1;
+    if (isWrite(kind)) writes[pass] = (writes[pass] ?? 0) + 1;
     if (kind === OP.unknown) unknown[pass] = (unknown[pass] ?? 0) + 1;
   }
   return { count, start_ns, end_ns, hits, reads, writes, unknown };

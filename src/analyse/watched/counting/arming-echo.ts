@@ -4,7 +4,7 @@ import { firstIndex } from "../../../statistics/first-index.ts";
 import type { Interval } from "../../../statistics/interval.ts";
 import type { WatchSet } from "../../input/group.ts";
 import type { Exposure } from "../exposure.ts";
-import { countWindows, passesBetween, passesIn, windowOf } from "./count-window.ts";
+import { countWindows, passCountIn, passesBetween, windowOf } from "./count-window.ts";
 
 /** Up to so many standard errors it may be chance, and from so many on it is none; between them as much as lies between counts of it. */
 const CHANCE_ERRORS = 2;
@@ -146,7 +146,7 @@ function passesPerWindow(set: WatchSet): number {
     const length = length_ns[i] ?? 0;
     if (length === 0) continue;
     bytes += set.weights.bytes[i] ?? 0;
-    passes += (set.weights.bytes[i] ?? 0) * passesIn(set, i, length).length;
+    passes += (set.weights.bytes[i] ?? 0) * passCountIn(set, i, length);
   }
   return passes / bytes;
 }

@@ -83,10 +83,27 @@ export function passesIn(set: WatchSet, i: number, length: number): Uint32Array 
   return passesBetween(exposure, ...windowOf(set, i, length));
 }
 
+/** How many these are. */
+export function passCountIn(set: WatchSet, i: number, length: number): number {
+  const exposure = set.exposures[i];
+  return exposure === undefined ? 0 : passCountBetween(exposure, ...windowOf(set, i, length));
+}
+
+/** Number in `inside` of the first pass that begins at a moment or later. */
+const firstFrom = ({ inside_ns }: Exposure, moment: number): number =>
+  firstIndex(inside_ns.length, (p) => (inside_ns[p] ?? 0) < moment);
+
 /** Passes of an exposure that begin inside the span from one moment up to another: their numbers in `exposure.passes`, ascending. */
-export function passesBetween({ inside, inside_ns }: Exposure, begin: number, end: number): Uint32Array {
-  const before = (moment: number): number => firstIndex(inside.length, (p) => (inside_ns[p] ?? 0) < moment);
-  return inside.subarray(before(begin), before(end));
+export function passesBetween(exposure: Exposure, begin: number, end: number): Uint32Array {
+  const { inside } = exposure;
+  const [first, last] = [firstFrom(exposure, begin), firstFrom(exposure, end)];
+  // A copy of a few numbers is small; a view would need a buffer of its own, which is kept as long as they are.
+  return first === 0 && last === inside.length ? inside : inside.slice(first, last);
+}
+
+/** How many these are: no list of them is made, as it is asked for every exposure at many lengths. */
+export function passCountBetween(exposure: Exposure, begin: number, end: number): number {
+  return Math.max(0, firstFrom(exposure, end) - firstFrom(exposure, begin));
 }
 
 /**
@@ -133,7 +150,7 @@ function longestWhole(set: WatchSet, members: readonly number[]): WholeWindow | 
       const exposure = set.exposures[i];
       if (exposure === undefined) continue;
       const weight = set.weights.bytes[i] ?? 0;
-      seen += weight * passesIn(set, i, length).length;
+      seen += weight * passCountIn(set, i, length);
       unseen += weight * unseenPasses(set, exposure, windowOf(set, i, length)[1]);
     }
     if (unseen <= MOST_UNSEEN * (seen + unseen)) return { length, unseen, seen };

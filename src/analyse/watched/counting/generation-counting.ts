@@ -4,8 +4,9 @@ import { wordsOf } from "../../../schema/row.ts";
 import type { Step } from "../../../schema/words.ts";
 import { firstIndex } from "../../../statistics/first-index.ts";
 import type { WatchSet } from "../../input/group.ts";
-import { coveredNs, coveredStepNs, coveredSteps, isInside, type Span, stepBy } from "../../input/span.ts";
+import { coveredNs, coveredStepNs, coveredSteps, type Span, stepBy } from "../../input/span.ts";
 import { meanInLives } from "../drawn-lives.ts";
+import { countedIn } from "../exposure.ts";
 import { countWindows, type PassCounting, passesIn, windowOf } from "./count-window.ts";
 import { evenWindows } from "./moments-after-birth.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
@@ -44,11 +45,7 @@ function sumsOf(numbers: Float64Array): Float64Array {
 
 /** A set of which only the passes in the steps of one kind count. */
 function partOf(set: WatchSet, span: Span): Part {
-  const exposures = set.exposures.map((exposure) => {
-    const { start_ns } = exposure.passes;
-    const inside = exposure.inside.filter((p) => isInside(span, start_ns[p] ?? 0));
-    return { ...exposure, inside, inside_ns: Float64Array.from(inside, (p) => start_ns[p] ?? 0) };
-  });
+  const exposures = set.exposures.map((exposure) => countedIn(exposure, span));
   const part = { ...set, span, exposures };
   const { end_ns, turn_end_ns } = span.steps;
   const after_ns = turn_end_ns.map((end, k) => Math.max(0, end - (end_ns[k] ?? end)));

@@ -5,7 +5,7 @@ import { MOST_LEFT } from "../../../statistics/quantile-inversion.ts";
 import type { WatchSet } from "../../input/group.ts";
 import { coveredNs } from "../../input/span.ts";
 import type { Exposure } from "../exposure.ts";
-import { MOST_UNSEEN, passesBetween, SHORTER, unseenPasses } from "./count-window.ts";
+import { MOST_UNSEEN, passCountBetween, passesBetween, SHORTER, unseenPasses } from "./count-window.ts";
 import { MOST_TIMES } from "./moments-after-birth.ts";
 import { hasLaws, longerAt } from "./step-chances.ts";
 import { paceWeights } from "./step-paces.ts";
@@ -138,7 +138,7 @@ function cellOf(set: WatchSet, members: readonly number[], most: number, reach: 
     if (exposure === undefined || last <= first) continue;
     const until = turn_end_ns[last - 1] ?? 0;
     const weight = set.weights.bytes[i] ?? 0;
-    const passes = weight * passesBetween(exposure, begin_ns[first] ?? 0, until).length;
+    const passes = weight * passCountBetween(exposure, begin_ns[first] ?? 0, until);
     const { trap_limit, hit_ns } = exposure.watch;
     const lastTrap = exposure.byTrap ? exposure.end_ns : Number.POSITIVE_INFINITY;
     lengths[which] = last - first;

@@ -1,9 +1,9 @@
-import { expect, test } from "bun:test";
-import { groupsOf } from "../../../../src/analyse/input/group.ts";
-import { spansOf } from "../../../../src/analyse/input/span.ts";
+import { describe, expect, test } from "bun:test";
+import { type Group, groupsOf, setWithin } from "../../../../src/analyse/input/group.ts";
+import { spanOf, spansOf } from "../../../../src/analyse/input/span.ts";
 import { readBytesPerSecond } from "../../../../src/analyse/metrics/byte-rates.ts";
 import { figuresOf } from "../../../../src/analyse/metrics/registry.ts";
-import { exposureIn } from "../../../../src/analyse/watched/exposure.ts";
+import { type Exposure, exposureIn } from "../../../../src/analyse/watched/exposure.ts";
 import { seededDraws } from "../../../../src/statistics/prng.ts";
 import { input, MS, watch } from "../sample-input.ts";
 
@@ -64,4 +64,51 @@ test("busy words of a process that forked count as often as they were drawn, tho
   expect(row?.status).toBe("ok");
   expect(row?.lo ?? 0).toBeLessThanOrEqual(truth);
   expect(row?.hi ?? 0).toBeGreaterThanOrEqual(truth);
+});
+
+describe("what watches have alike is held once", () => {
+  const hits = [10, 30, 50, 70].map((ms) => [ms * MS, "store"] as const);
+  const watches = (["rw", "w"] as const).map((mode, i) => watch(hits, { watch_id: i, mode, end_ns: 100 * MS }));
+  const [group] = groupsOf(input({ watches }));
+
+  test("the sets of a class have the same exposures of the same watches", () => {
+    const [readable] = group?.uniform.exposures ?? [];
+    expect(readable?.watch.mode).toBe("rw");
+    expect(group?.stores.exposures).toHaveLength(2);
+    expect(group?.stores.exposures.includes(readable as Exposure)).toBeTrue();
+  });
+
+  test("hits that are a pass each are the begins of their passes, all of which lie inside the span", () => {
+    const [one, other] = group?.stores.exposures ?? [];
+    expect(one?.passes.start_ns).toBe(one?.watch.hit_ns as Float64Array);
+    expect(one?.inside_ns).toBe(one?.passes.start_ns as Float64Array);
+    expect(one?.inside).toEqual(Uint32Array.of(0, 1, 2, 3));
+    for (const key of ["hits", "reads", "unknown"] as const) expect(one?.passes[key]).toBe(other?.passes[key] as never);
+    expect(one?.passes.writes).toEqual(Uint32Array.of(1, 1, 1, 1));
+  });
+
+  test("a part of a span has the passes of the whole, but where it cuts off some of the hits", () => {
+    if (group === undefined) throw new Error("no group");
+    const passesIn = (end_ns: number) =>
+      setWithin(group.stores, spanOf("all", "all", [[0, end_ns]]), 1, 1).exposures.map(({ passes }) => passes);
+    expect(passesIn(80 * MS)).toEqual(group.stores.exposures.map(({ passes }) => passes));
+    expect(passesIn(80 * MS)[0]).toBe(group.stores.exposures[0]?.passes as never);
+    expect(passesIn(60 * MS).map(({ count }) => count)).toEqual([3, 3]);
+  });
+});
+
+test("groups are made that are wanted, with the figures that they have among all", () => {
+  const steps = [40, 60].map((ms, i) => {
+    const step = i === 0 ? ("prefill" as const) : ("decode" as const);
+    return { step, begin_ns: ms * MS, end_ns: (ms + 19) * MS, n_tokens: 1 };
+  });
+  const classes = (["weight", "activation"] as const).map((region_type) => watch(loads, { region_type }));
+  const given = input({ watches: classes, steps });
+  const isWanted = ({ region_type, span }: Pick<Group, "region_type" | "span">): boolean =>
+    region_type === "activation" && span.step === "decode";
+  const [one, ...others] = groupsOf(given, isWanted);
+  expect(others).toEqual([]);
+  const same = groupsOf(given).find(isWanted);
+  if (one === undefined || same === undefined) throw new Error("no group");
+  expect(figuresOf(one)).toEqual(figuresOf(same));
 });
