@@ -83,6 +83,22 @@ async function unplacedRows(database: Database, parts: readonly string[], rows: 
   ];
 }
 
+/** The labelled run with what the metrics read of it. The rows of its watches nobody reads later: they are given up with the end of this. */
+async function labelledInput(database: Database, runDir: string, facts: RecordedFacts, limits: DerivingLimits) {
+  const { watches, ...labelled } = await labelRun(database, runDir, facts.run_id, {
+    ...limits,
+    model: facts.model ?? null,
+  });
+  const memoryBytes = limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES;
+  const loaded = await loadInput({ ...labelled, watches }, facts, memoryBytes);
+  const sites = await loadAllocationSites(labelled.capture);
+  // Only now every segment was read.
+  const unread = unreadRows(labelled.capture, facts.ledger, labelled.trace.bySource, watches);
+  const cutWatches = watches.filter((watch) => !hasItsAccesses(watch)).length;
+  const badWatches = watches.length - loaded.watches.length - cutWatches;
+  return { labelled, loaded, sites, unread, cutWatches, badWatches };
+}
+
 /**
  * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, request_figures.parquet, process_timeline.parquet, metrics.parquet, curves.parquet, region_metrics.parquet and heat.parquet from `runDir`/capture, replacing
  * what is there. Needs no root, changes nothing below capture/, and gives the same bytes for the same capture and facts.
@@ -94,11 +110,12 @@ export async function analyseRun(
   limits: DerivingLimits = {},
 ): Promise<AnalysisResult> {
   await using database = await openDatabase({ ...limits, spillFolder: join(runDir, ".spill.unfinished") });
-  const labelled = await labelRun(database, runDir, facts.run_id, { ...limits, model: facts.model ?? null });
-  const loaded = await loadInput(labelled, facts, limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES);
-  const sites = await loadAllocationSites(labelled.capture);
-  // Only now every segment was read.
-  const unread = unreadRows(labelled.capture, facts.ledger, labelled.trace.bySource, labelled.watches);
+  const { labelled, loaded, sites, unread, cutWatches, badWatches } = await labelledInput(
+    database,
+    runDir,
+    facts,
+    limits,
+  );
   // Of what is left of a capture the sums would be too small.
   const isWhole = !unread.some(({ stream }) => stream === "allocation_site" || stream === "allocation_stack");
   const watches = facts.is_cut ? overWhenCut(loaded.watches) : loaded.watches;
@@ -121,8 +138,6 @@ export async function analyseRun(
   const left = Object.entries(labelled.counters.incomplete).filter(([, rows]) => rows > 0);
   const allocated = input.allocations.filter(({ is_part }) => !is_part);
   const leftOut = allocated.reduce((sum, { lives }) => sum + sumOf(lives.n), 0) - labelled.allocationRegions;
-  const cutWatches = labelled.watches.filter((watch) => !hasItsAccesses(watch)).length;
-  const badWatches = labelled.watches.length - loaded.watches.length - cutWatches;
   const openWatches = loaded.watches.length - watches.length;
   const mapped = mappedTotals(labelled.regions, trace.accesses.rowsOf, labelled.window_ns);
   return {

@@ -67,7 +67,7 @@ export interface Labelled {
   /** In order of time. */
   readonly watches: readonly WatchHits[];
   readonly engines: readonly EngineSeen[];
-  readonly trace: TraceResult;
+  readonly trace: Omit<TraceResult, "hits">;
   readonly counters: LabelCounters;
 }
 
@@ -183,12 +183,12 @@ export async function labelRun(
     originNs: origin_ns,
     windowNs: window_ns,
   };
-  const trace = await writeTrace(database, capture, times, labels);
+  const { hits, ...trace } = await writeTrace(database, capture, times, labels);
   incomplete.access = trace.incomplete;
   const allocations = await allocationRegions(capture, regions);
   const residency = await loadResidency(capture, regions, origin_ns);
   writeRegionMap(runDir, regions, { accesses: trace.accesses, residency }, origin_ns, allocations);
-  const watches = watchHits(watchRows, trace.hits, origin_ns);
+  const watches = watchHits(watchRows, hits, origin_ns);
   // Where a cache lies is nothing to its steps.
   const caches = [...tensors, ...placed.elsewhere];
   const caching = new Set(caches.filter(({ region_type }) => region_type === "kv_cache").map(({ engine }) => engine));

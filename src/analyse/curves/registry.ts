@@ -73,8 +73,8 @@ export function curveRows(
   const place = { region_type, mapping_kind, phase: span.phase, step: span.step };
   return CURVES.flatMap((curveOf) => {
     const curve = curveOf(group, rows, regions);
-    workedOver(group);
     if (curve === null) return [];
+    workedOver(group);
     const points = curve.points.length > 0 ? curve.points : [NO_POINT];
     return points.map((point) => rowOf(place, curve, point));
   });

@@ -112,8 +112,9 @@ function echoInWindows(set: WatchSet): Echo {
     let all = 0;
     let long = 0;
     let variance = 0;
+    const passes = new Float64Array(parts);
     const lacking = Float64Array.from(groups, (group) => {
-      const passes = new Float64Array(parts);
+      passes.fill(0);
       for (const { exposure, bytes, begin_ns, length_ns } of group) {
         const inside = passesBetween(exposure, begin_ns, begin_ns + length_ns);
         for (const p of inside) {
@@ -123,10 +124,10 @@ function echoInWindows(set: WatchSet): Echo {
         long += bytes * inside.length * length_ns;
       }
       const sum = passes.reduce((total, x) => total + x, 0);
-      const lacks = passes.map((x) => (sum - x) / (parts - 1) - x);
+      const lackingOf = (x: number): number => (sum - x) / (parts - 1) - x;
       all += sum;
-      variance += lacks.reduce((total, x) => total + x ** 2, 0) / parts;
-      return lacks[0] ?? 0;
+      variance += passes.reduce((total, x) => total + lackingOf(x) ** 2, 0) / parts;
+      return lackingOf(passes[0] ?? 0);
     });
     const sum = lacking.reduce((total, x) => total + x, 0);
     const heard = Math.min(1, (Math.abs(sum) / Math.sqrt(variance) - CHANCE_ERRORS) / (SURE_ERRORS - CHANCE_ERRORS));

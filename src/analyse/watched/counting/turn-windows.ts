@@ -86,6 +86,18 @@ function holdable(set: WatchSet, i: number, reach: Reach): readonly [first: numb
   return [first, Math.max(first, Math.min(over, others))];
 }
 
+/** What each of some exposures could hold, by their places among them: it is asked for at every length. */
+interface Holdable {
+  readonly first: Uint32Array;
+  readonly end: Uint32Array;
+}
+
+function holdableBy(set: WatchSet, members: readonly number[], reach: Reach): Holdable {
+  const out = { first: new Uint32Array(members.length), end: new Uint32Array(members.length) };
+  for (const [which, i] of members.entries()) [out.first[which], out.end[which]] = holdable(set, i, reach);
+  return out;
+}
+
 /** The lowest and the highest trap limit of some watches: of those of a day more than a call can have arguments. */
 function limitsOf(set: WatchSet, members: readonly number[]): readonly [lowest: number, highest: number] {
   let [lowest, highest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -125,16 +137,16 @@ function stopsOf(set: WatchSet, members: readonly number[]): number[] {
  * counts as many times and is one access: what a watch may have missed that ended before it saw as many, none stands for.
  * @param asMany accesses behind which those with the highest limit stand for the others
  */
-function cellOf(set: WatchSet, members: readonly number[], most: number, reach: Reach, asMany: number): Whole {
+function cellOf(set: WatchSet, members: readonly number[], most: number, holds: Holdable, asMany: number): Whole {
   const [, highest] = limitsOf(set, members);
   const { begin_ns, turn_end_ns } = set.span.steps;
-  const isBusy = new Set<number>();
+  const busy: number[] = [];
   const lengths = new Float64Array(members.length);
   const amounts = { all: 0, deep: 0, seen: 0, passes: 0, missed: 0, missedDeep: 0, missedSoon: 0 };
   for (const [which, i] of members.entries()) {
     const exposure = set.exposures[i];
-    const [first, end] = holdable(set, i, reach);
-    const last = Math.min(end, first + most);
+    const first = holds.first[which] ?? 0;
+    const last = Math.min(holds.end[which] ?? 0, first + most);
     if (exposure === undefined || last <= first) continue;
     const until = turn_end_ns[last - 1] ?? 0;
     const weight = set.weights.bytes[i] ?? 0;
@@ -145,7 +157,7 @@ function cellOf(set: WatchSet, members: readonly number[], most: number, reach: 
     amounts.seen += passes;
     if (Math.min(lastTrap, hit_ns[asMany - 1] ?? lastTrap) >= until) continue;
     const missed = weight * unseenPasses(set, exposure, until);
-    isBusy.add(i);
+    busy.push(i);
     amounts.passes += passes;
     amounts.all += weight * (last - first);
     amounts.missed += missed;
@@ -159,7 +171,10 @@ function cellOf(set: WatchSet, members: readonly number[], most: number, reach: 
   const isTold = amounts.deep > 0;
   const times = isTold ? amounts.all / amounts.deep : 1;
   const unseen = isTold ? times * amounts.missedDeep + amounts.missedSoon : amounts.missed;
+  let isBusy: Set<number> | null = null;
   const share = (i: number, time: number): number => {
+    // Most windows that are tried are never asked.
+    isBusy ??= new Set(busy);
     if (!isTold || !isBusy.has(i)) return 1;
     const { trap_limit, hit_ns } = set.exposures[i]?.watch ?? { trap_limit: 0, hit_ns: [] };
     if (time <= (hit_ns[asMany - 1] ?? Number.POSITIVE_INFINITY)) return 1;
@@ -176,15 +191,13 @@ interface Whole extends Cell {
 
 /** The windows with most steps of which many tell; of one step where even so few do; null where that loses passes. */
 function longestWhole(set: WatchSet, members: readonly number[], reach: Reach): Cell | null {
-  let most = members.reduce((longest, i) => {
-    const [first, end] = holdable(set, i, reach);
-    return Math.max(longest, end - first);
-  }, 1);
+  const holds = holdableBy(set, members, reach);
+  let most = holds.end.reduce((longest, end, which) => Math.max(longest, end - (holds.first[which] ?? 0)), 1);
   const stops = stopsOf(set, members);
   for (; most >= 1; most = Math.min(most - 1, Math.floor(SHORTER * most))) {
     const mostUnseen = most === 1 ? MOST_UNSEEN_OF_ONE : MOST_UNSEEN;
     for (const asMany of stops) {
-      const cell = cellOf(set, members, most, reach, asMany);
+      const cell = cellOf(set, members, most, holds, asMany);
       if (cell.unseen <= mostUnseen * (cell.seen + cell.unseen) && (most === 1 || cell.isToldByMany)) return cell;
     }
   }
