@@ -3,8 +3,8 @@ import { MrmTraceError } from "../errors.ts";
 import { formatCount } from "../units.ts";
 
 /**
- * Bytes that one of each takes while a run is labelled and its figures are made: measured (docs/memory.md), but for tensors
- * and watches, which are estimates on the high side.
+ * Bytes that one of each takes while a run is labelled and its figures are made: measured (docs/memory.md), but for tensors,
+ * which are an estimate on the high side.
  */
 export const BYTES_OF = {
   /** A stay of a mapping, or a region, in columns, with what sorting all of them takes at a time. */
@@ -15,7 +15,8 @@ export const BYTES_OF = {
   "rows of mappings": 20,
   "steps of engines": 500,
   "rows of tensors": 1000,
-  watches: 1200,
+  /** With eight accesses each, all of one class: what its metrics make of them is there with what they left behind. */
+  watches: 12_000,
   /** A token in a tensor, or in several that keep it equally long, with what the metrics make of it. */
   "tokens in caches": 1500,
 } as const;
