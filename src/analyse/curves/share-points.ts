@@ -6,6 +6,7 @@ import type { Interval } from "../../statistics/interval.ts";
 import type { SharesByEnds } from "../../statistics/inverse-censoring.ts";
 import { reaching, type Shares, shareIntervals } from "../../statistics/quantile-inversion.ts";
 import { type RecurrentSample, sharesOf } from "../../statistics/recurrent-survival.ts";
+import type { TimesRoom } from "../watched/counting/arming-echo.ts";
 import type { CurvePoint } from "./curve.ts";
 
 /** Quantiles that figures tell: read off the curve they are what the figures say. */
@@ -13,6 +14,9 @@ const QUANTILES = [0.5, 0.9, 0.99];
 /** Points at even distances of the share, and of the logarithm of the value. */
 const BY_SHARE = 48;
 const BY_VALUE = 44;
+
+/** Times are as long as they were seen. */
+const AS_SEEN: TimesRoom = { least: 1, most: 1 };
 
 /** A share up to a value. */
 export interface SharePoint {
@@ -87,19 +91,22 @@ export function flipped({ value, lo, hi }: Interval): Pick<CurvePoint, "y" | "lo
   return { y: rest(value), lo: rest(hi), hi: rest(lo) };
 }
 
-/** The upper end of the share up to each of some ascending values; 0 before the first value of the curve, null where nobody can tell it. */
-function mostUpTo(
-  curve: Shares,
-  values: readonly number[],
-  [resamples, carrying, undrawn]: readonly [Resamples, number, number],
-): (number | null)[] {
+/** How an interval of a share is told. */
+type Telling = readonly [resamples: Resamples, carrying: number, undrawn: number];
+
+const NOTHING_YET: Interval = { value: 0, lo: 0, hi: 0 };
+
+/** The share up to each of some values; nothing before the first value of the curve. */
+function sharesUpTo(curve: Shares, values: readonly number[], telling: Telling): Interval[] {
   const places = values.map((value) => firstIndex(curve.values.length, (i) => (curve.values[i] ?? 0) <= value) - 1);
   const reached = Uint32Array.from(new Set(places.filter((place) => place >= 0)));
-  const ends = new Map(
-    shareIntervals(curve, reached, resamples, carrying, undrawn).map(({ hi }, k) => [reached[k] ?? -1, hi]),
-  );
-  return places.map((place) => (place < 0 ? 0 : (ends.get(place) ?? null)));
+  const shares = new Map(shareIntervals(curve, reached, ...telling).map((one, k) => [reached[k] ?? -1, one]));
+  return places.map((place) => shares.get(place) ?? NOTHING_YET);
 }
+
+/** The upper end of the same; null where nobody can tell it. */
+const mostUpTo = (curve: Shares, values: readonly number[], telling: Telling): (number | null)[] =>
+  sharesUpTo(curve, values, telling).map(({ hi }) => hi);
 
 /** The larger of two upper ends; null where one of them is not known. */
 const farther = (one: number | null, other: number | null): number | null =>
@@ -145,6 +152,7 @@ export function observationsOf({ time, event }: Pick<RecurrentSample, "time" | "
  * Points of a sample of times, by its product-limit curve, with the band to which the intervals of its quantiles belong.
  * @param undrawn what was not drawn, over all that was, at most, as the quantiles have it
  * @param shortest the same times as short as they may be: as many may lie up to each; none where they are as they were seen
+ * @param room how much shorter and longer than they were seen the times are
  */
 export function samplePoints(
   sample: RecurrentSample,
@@ -152,15 +160,40 @@ export function samplePoints(
   falling: boolean,
   undrawn: number,
   shortest: RecurrentSample | null = null,
+  { least, most }: TimesRoom = AS_SEEN,
 ): CurvePoint[] {
   const shares = sharesOf(sample);
   const places = drawnPlaces(shares.values, shares.shares);
-  const carrying = carryingUnits(sample.unit_weight);
+  const telling = [resamples, carryingUnits(sample.unit_weight), undrawn] as const;
   const values = Array.from(places, (place) => shares.values[place] ?? 0);
-  const short = shortest === null ? null : mostUpTo(sharesOf(shortest), values, [resamples, carrying, undrawn]);
-  const points = shareIntervals(shares, places, resamples, carrying, undrawn).map(({ value, lo, hi }, k) => ({
-    value: values[k] ?? 0,
-    share: { value, lo, hi: farther(hi, short === null ? 0 : (short[k] ?? null)) },
-  }));
+  const until = Math.min(shares.until, sample.time.at(-1) ?? 0);
+  // Where times may be shorter than they were seen the band goes on to rise behind the last value.
+  if (least !== 1 && until > (values.at(-1) ?? until)) values.push(until);
+  const seen = sharesUpTo(shares, values, telling);
+  const early = least === null ? [] : values.map((value) => value / least);
+  const above = least === 1 ? seen : sharesUpTo(shares, early, telling);
+  const short = shortest === null || least === null ? null : mostUpTo(sharesOf(shortest), early, telling);
+  const late = most === null ? [] : values.map((value) => value / most);
+  const below = most === 1 ? seen : sharesUpTo(shares, late, telling);
+  const points = values.map((value, k): SharePoint => {
+    const hi = farther(above[k]?.hi ?? null, short === null ? 0 : (short[k] ?? null));
+    // Too few were looked at so long that anybody could tell how many of them are that short.
+    const isBehind = least !== 1 && (early[k] ?? 0) > shares.until;
+    return {
+      value,
+      share: {
+        value: most === null ? null : (seen[k]?.value ?? null),
+        lo: below[k]?.lo ?? null,
+        hi: isBehind ? 1 : hi,
+      },
+    };
+  });
   return curvePoints(points, observationsOf(sample), falling, shares.until);
 }
+
+/**
+ * Points of times, of which nobody can tell how much longer they are.
+ * @param why they are bounds
+ */
+export const withoutLongest = (points: readonly CurvePoint[], falling: boolean, why: string): CurvePoint[] =>
+  points.map((point) => ({ ...point, y: null, ...(falling ? { hi: null } : { lo: null }), why }));

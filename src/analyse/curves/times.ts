@@ -4,15 +4,23 @@ import type { Group, WatchSet } from "../input/group.ts";
 import { AGES } from "../metrics/age-at-read.ts";
 import { intervalsSeen } from "../metrics/inter-access-interval.ts";
 import { RETENTION } from "../metrics/retention.ts";
+import { armingEcho, timesRoom } from "../watched/counting/arming-echo.ts";
 import { unseenWrites } from "../watched/first-writes.ts";
+import { movesTimes, type Parted, partedPasses, partedReason } from "../watched/parted-passes.ts";
 import { withoutTraps } from "../watched/trap-delay.ts";
 import { bestEpochs, readAges } from "../watched/write-times.ts";
 import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
 import { kvNeedPoints } from "./kv-points.ts";
-import { pointsByEnds, samplePoints } from "./share-points.ts";
+import { pointsByEnds, samplePoints, withoutLongest } from "./share-points.ts";
 import { streamPoints } from "./stream-points.ts";
 
 const SHARE = { x_unit: "ns", y_unit: "ratio" } as const;
+
+/** The points with room for passes that traps parted, as the quantiles have it. */
+function allowingForParted(points: CurvePoint[], set: WatchSet, over: keyof Parted, falling: boolean): CurvePoint[] {
+  const parted = partedPasses(set)[over];
+  return movesTimes(parted) ? withoutLongest(points, falling, partedReason(parted)) : points;
+}
 
 /** Of the write passes that the figure is told from; what was cut short ticks where its need was seen last. */
 function retentionPoints(group: Group): CurvePoint[] {
@@ -27,7 +35,7 @@ function retentionPoints(group: Group): CurvePoint[] {
   };
   const without = cases.map((one) => ({ ...one, value: withoutTraps(one.value, one.traps, set.trap_ns) }));
   const { early: shortest } = sharesByEnds(without);
-  return pointsByEnds(
+  const points = pointsByEnds(
     sharesByEnds(cases),
     observations,
     set.resamples(),
@@ -36,11 +44,13 @@ function retentionPoints(group: Group): CurvePoint[] {
     undrawn + unseenWrites(group),
     shortest,
   );
+  return allowingForParted(points, set, "write", true);
 }
 
 function agePoints(set: WatchSet): CurvePoint[] {
   const { sample, undrawn, shortest } = readAges(set);
-  return samplePoints(sample, set.resamples(), true, undrawn, shortest());
+  const points = samplePoints(sample, set.resamples(), true, undrawn, shortest());
+  return allowingForParted(points, set, "read", true);
 }
 
 const NOTHING: readonly CurvePoint[] = [];
@@ -72,8 +82,11 @@ export const intervalCurve: CurveOf = (group, rows) =>
 
 function intervalPoints(group: Group, source: string): readonly CurvePoint[] {
   if (source === "watch") {
+    const { uniform } = group;
     const { sample, undrawn, shortest } = intervalsSeen(group);
-    return samplePoints(sample, group.uniform.resamples(), false, undrawn, shortest());
+    const room = timesRoom(armingEcho(uniform).share);
+    const points = samplePoints(sample, uniform.resamples(), false, undrawn, shortest(), room);
+    return allowingForParted(points, uniform, "all", false);
   }
   return group.stream === null ? NOTHING : streamPoints(group.stream.intervals, false);
 }

@@ -212,10 +212,27 @@ export function withEcho<T extends Interval>(estimate: T, echo: number): T {
   };
 }
 
-/** The same of times between passes. A program that stands still makes them longer, and never shorter: with a loud echo they are no shorter than that. */
+/** How many times as long as they were seen times between passes are at least, and at most; null where nobody can tell. */
+export interface TimesRoom {
+  readonly least: number | null;
+  readonly most: number | null;
+}
+
+/** Room for an echo. A program that stands still makes times between passes longer, and never shorter: with a loud echo they are no shorter than that. */
+export function timesRoom(echo: number): TimesRoom {
+  if (isLoud(echo)) return { least: echo > 0 ? 1 : null, most: null };
+  return echo > 0 ? { least: 1, most: 1 + 2 * echo } : { least: 1 + 2 * echo, most: 1 - echo };
+}
+
+/** A quantile of times between passes with that room; no value where there is no longest. */
 export function timesWithEcho<T extends Interval>(estimate: T, echo: number): T {
-  if (!isLoud(echo)) return { ...withEcho(estimate, echo), ...(echo > 0 ? { lo: estimate.lo } : {}) };
-  return { ...estimate, value: null, lo: echo > 0 ? estimate.lo : null, hi: null };
+  const { least, most } = timesRoom(echo);
+  return {
+    ...estimate,
+    value: most === null ? null : estimate.value,
+    lo: estimate.lo === null || least === null ? null : estimate.lo * least,
+    hi: estimate.hi === null || most === null ? null : estimate.hi * most,
+  };
 }
 
 /**
