@@ -13,6 +13,7 @@ import { tellingWatches } from "../watched/named-words.ts";
 import { passGapNs } from "../watched/passes.ts";
 import { sharesOfTurns, stratumLives } from "../watched/stratum-life.ts";
 import { meanTrapNs } from "../watched/trap-delay.ts";
+import { type UnseenIn, unseenIn } from "../watched/unseen-in.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
 import { touchedPerSecond, unmetShare, youngShare } from "../watched/young-memory.ts";
 import { meanBytes } from "./class-bytes.ts";
@@ -47,6 +48,10 @@ export interface WatchSet {
   /** Standard error of the bytes of all of its strata over them. */
   readonly bytes_error: () => number;
   readonly resamples: () => Resamples;
+  /** Of what this is a part in time: what a program does of its watches there it does here too. */
+  readonly whole?: WatchSet;
+  /** What no watch could see in a part of the span; nothing where absent. */
+  readonly unseenIn?: UnseenIn;
 }
 
 /** What a figure is of: a class of data, or the target as a whole. */
@@ -106,6 +111,8 @@ interface SetPlace {
   readonly turnsOf?: ReturnType<typeof sharesOfTurns>;
   /** What a watch saw in the span, made once for all who ask; made anew where absent. */
   readonly exposureOf?: (watch: WatchSample, i: number) => Exposure | null;
+  readonly whole?: WatchSet;
+  readonly unseenIn?: UnseenIn;
 }
 
 export function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
@@ -139,6 +146,8 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
     rarityAt: place.rarityAt,
     weights,
     bytes_error,
+    ...(place.whole === undefined ? {} : { whole: place.whole }),
+    ...(place.unseenIn === undefined ? {} : { unseenIn: place.unseenIn }),
     resamples: () => {
       drawn ??= resample(weights.stratum, seed, stream);
       return drawn;
@@ -146,12 +155,22 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
   };
 }
 
-/** The watches of a set in a part of its span; all moments of the part count alike, but where watches were given time by several laws. */
+/**
+ * The watches of a set in a part of its span; all moments of the part count alike, but where watches were given time by several laws. Few watches hear nothing of what
+ * all of them do: the part is judged by both. When pages came is not told, so that all of them may have come in it.
+ */
 export function setWithin(set: WatchSet, span: Span, seed: number, stream: number): WatchSet {
   const watches = set.exposures.map(({ watch }) => watch);
   const rarityAt = set.law.some((law) => law > 0) ? set.rarityAt : () => 1;
   const exposureOf = (watch: WatchSample, i: number) => exposureIn(watch, span, set.gap_ns, set.exposures[i]);
-  const place = { ...set, span, gap: set.gap_ns, trap: set.trap_ns, unwatched: 0, seed, rarityAt, exposureOf };
+  const { unwatched, young, lost } = set.unseenIn?.(span) ?? { unwatched: 0, young: 0, lost: 0 };
+  const unseen = {
+    unwatched,
+    young: Math.max(set.young, young),
+    lost: Math.max(set.lost, lost),
+    touched_per_s: (set.touched_per_s * set.span.window_ns) / Math.max(1, span.window_ns),
+  };
+  const place = { ...set, ...unseen, span, gap: set.gap_ns, trap: set.trap_ns, seed, rarityAt, exposureOf, whole: set };
   return watchSet(watches, place, stream);
 }
 
@@ -357,12 +376,24 @@ export function* eachGroup(
       const young = mine.length > 0 ? youngShare(ofClass, span, input.draw_lag_ns ?? 0) : 0;
       const touched_per_s = touchedPerSecond({ ...kind, span, faults: counted(span) }, (all) => all.first_touches);
       const seen = { unwatched: unwatched[s] ?? 0, young, lost, touched_per_s };
+      const inPart = unseenIn(input, ofClass, telling, { lawAt, lost });
       const lives = { regions: ofClass, turnsOf: turns[s] ?? (() => null) };
       // Of the others only what is in memory is drawn.
       const isDrawnWhole = !unknown && kind.region_type !== "runtime";
       const byMap = isDrawnWhole && mine.length > 0 ? { mean_bytes: meanBytes(ofClass, span) } : {};
       const exposureOf = exposuresIn(span, gap);
-      const place = { span, gap, trap, ...seen, ...byMap, seed: input.seed, lawAt, ...lives, exposureOf };
+      const place = {
+        span,
+        gap,
+        trap,
+        ...seen,
+        ...byMap,
+        seed: input.seed,
+        lawAt,
+        ...lives,
+        exposureOf,
+        unseenIn: inPart,
+      };
       const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: 0 | 1 | 2): WatchSet =>
         watchSet(some, { ...place, rarityAt, strays: strays.filter(DESIGNS[which]) }, stream + which);
       const uniform = set(readable, rarity.readable, 0);

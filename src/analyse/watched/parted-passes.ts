@@ -19,12 +19,18 @@ export interface Parted {
 
 const shares = new WeakMap<WatchSet, Parted>();
 
-/** What traps may have parted in a set of watches. */
+/** What traps may have parted in a set of watches: in a part of a run no less than in all of it. */
 export function partedPasses(set: WatchSet): Parted {
-  const found = shares.get(set) ?? computeParted(set);
+  const found = shares.get(set) ?? (set.whole ? more(computeParted(set), partedPasses(set.whole)) : computeParted(set));
   shares.set(set, found);
   return found;
 }
+
+const more = (one: Parted, other: Parted): Parted => ({
+  read: Math.max(one.read, other.read),
+  write: Math.max(one.write, other.write),
+  all: Math.max(one.all, other.all),
+});
 
 /** Passes by what they do, and those of them that go on what the pass before began. */
 const kindsOf = ({ passes }: Exposure, p: number): readonly boolean[] => [

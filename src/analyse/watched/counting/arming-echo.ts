@@ -48,11 +48,14 @@ const louder = (one: Echo, other: Echo): Echo => ({
   still_ns: Math.abs(other.still_ns) > Math.abs(one.still_ns) ? other.still_ns : one.still_ns,
 });
 
+const ofItsWhole = ({ whole }: WatchSet): Echo => (whole === undefined ? NONE : armingEcho(whole));
+
 /**
- * What the watches show of their own arming: `echoInWindows`, or `echoOfFirst` where that is more.
+ * What the watches show of their own arming: `echoInWindows`, or `echoOfFirst` where that is more. What all watches show of a program holds for a
+ * part of them too, which may be too few to hear it.
  */
 export function armingEcho(set: WatchSet): Echo {
-  const found = echoes.get(set) ?? louder(echoInWindows(set), echoOfFirst(set));
+  const found = echoes.get(set) ?? louder(ofItsWhole(set), louder(echoInWindows(set), echoOfFirst(set)));
   echoes.set(set, found);
   return found;
 }
