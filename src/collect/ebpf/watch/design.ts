@@ -124,13 +124,21 @@ export function chooseDesign(facts: DesignFacts, random: Random): Design | null 
   });
   if (freeRegisters < 1) return null;
   const limit = turn >= 1 - DEEP_SHARE ? DEEP_TRAP_LIMIT : TRAP_LIMIT;
-  if (registers > 1 && (facts.needsPair || turn < PAIR_SHARE)) return freeRegisters < 2 ? null : short("pair", limit);
+  const shortPair = (): Design | null => (freeRegisters < 2 ? null : short("pair", limit));
+  if (registers > 1 && turn < PAIR_SHARE) return shortPair();
   const isCohort = turn >= PAIR_SHARE && turn < PAIR_SHARE + COHORT_SHARE;
   const longFrom = PAIR_SHARE + COHORT_SHARE;
   if (isCohort && mayBeCohort) {
     return { ...longDesign(facts, random), name: "cohort", mode: "w" };
   }
-  if (turn >= longFrom && turn < longFrom + LONG_SHARE && mayBeLong) return longDesign(facts, random);
+  const needsPair = facts.needsPair && registers > 1;
+  // Whatever was seen: without long watches while a stratum needs pairs, those of other times would stand for these.
+  if (turn >= longFrom && turn < longFrom + LONG_SHARE && mayBeLong) {
+    const isPair = needsPair && !RARELY_WRITTEN.has(facts.regionType);
+    if (isPair && freeRegisters < 2) return null;
+    return { ...longDesign(facts, random), ...(isPair ? { mode: "pair" } : {}) };
+  }
+  if (needsPair) return shortPair();
   if (facts.hasRowsAhead && facts.regionType === "kv_cache" && random() < AHEAD_SHARE) {
     const design = aheadDesign(facts, random);
     if (design.mode === "rw" || mayBeLong) return design;

@@ -59,6 +59,18 @@ describe("the design of a watch", () => {
     expect(choose({ needsPair: true })).toMatchObject({ name: "short", mode: "pair" });
     expect(choose({ needsPair: true, freeRegisters: 1 })).toBeNull();
   });
+  test("is as often long where decoding could not tell, as a pair where it sees reads", () => {
+    const longOf = (changes: Partial<DesignFacts>) => many(changes).filter(isLong);
+    for (const regionType of ["weight", "activation"] as const) {
+      const names = longOf({ regionType }).map(({ name }) => name);
+      const needed = longOf({ regionType, needsPair: true });
+      expect(needed.map(({ name }) => name)).toEqual(names);
+      for (const { name, mode } of needed)
+        expect(mode).toBe(name === "long" && regionType === "activation" ? "pair" : "w");
+    }
+    const waiting = { turn: 0.25, regionType: "activation", needsPair: true, freeRegisters: 1 } as const;
+    expect(choose(waiting)).toBeNull();
+  });
   test("never waits for a second register where only one may be used", () => {
     const designs = many({ registers: 1, freeRegisters: 1, needsPair: true });
     expect(designs.length).toBe(400);
