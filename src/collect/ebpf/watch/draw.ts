@@ -125,6 +125,8 @@ export interface Drawer {
   draw(regions: readonly DrawRegion[]): Draw | null;
   /** Another draw from the same stratum, in the same turn; null where it has nothing to draw any more. */
   drawAgain(regions: readonly DrawRegion[], stratum: string): Draw | null;
+  /** True where the last draw of every stratum found nothing: no other has the turns of an empty one. */
+  findsNothing(): boolean;
 }
 
 /** Tries for a word that is in memory: a stratum where 1 % is has one in 9 of 10 turns. */
@@ -215,5 +217,6 @@ export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS
       if (regions !== lastRegions) learn(regions);
       return drawIn(stratum, sharesNow());
     },
+    findsNothing: () => [...strata.keys()].every((stratum) => inMemory.get(stratum) === 0),
   };
 }

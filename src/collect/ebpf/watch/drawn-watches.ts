@@ -94,13 +94,14 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
     isBudgeted: true,
     next(room) {
       const regions = sources.regions();
-      if (regions.length === 0) {
+      const draw = regions.length === 0 ? null : drawFrom(regions);
+      if (draw === null) {
+        // Another stratum has the turn at the next look.
+        if (regions.length > 0 && !drawer.findsNothing()) return null;
         pending = null;
         const turn = blank(room);
         return turn === null ? null : [turn];
       }
-      const draw = drawFrom(regions);
-      if (draw === null) return null;
       const turn = pending?.turn ?? random();
       const ahead = aheadOf(draw);
       const facts = factsOf(draw, turn, ahead.length > 0, room);

@@ -98,6 +98,27 @@ describe("a turn in which no memory is there", () => {
     expect((choice.next(room(2)) ?? [])[0]?.draw?.region.addr).toBe(0x1000n);
   });
 
+  test("is spent on nothing where mappings have no page in memory, and given to another stratum where that has some", () => {
+    const regions = [regionAt(0x1000n, "unknown"), regionAt(0x8000n, "runtime")];
+    const there = new Set<string>();
+    const resident = {
+      has: ({ stratum }: DrawRegion) => there.has(stratum),
+      bytesOf: (_: string, { bytes }: { readonly bytes: number }) => bytes,
+    };
+    const sources = { regions: () => regions, tokenPeriodNs: () => null, rowsAhead: () => [], resident };
+    const choice = drawnWatches(sources, seededDraws(1));
+    const turns = (count: number) =>
+      Array.from({ length: count }, () => choice.next(room(4))).flatMap((turn) => turn ?? []);
+    // Until each stratum was asked once nobody knows that nothing is there.
+    turns(4);
+    expect(turns(20).map(({ draw }) => draw)).toEqual(Array.from({ length: 20 }, () => null));
+    there.add("runtime");
+    turns(4);
+    const drawn = turns(20).map(({ draw }) => draw?.region.stratum);
+    expect(drawn.length).toBeGreaterThan(5);
+    expect(new Set(drawn)).toEqual(new Set(["runtime"]));
+  });
+
   test("waits where no register is free", () => {
     const { choice } = watches(1, []);
     expect(choice.next(room(0))).toBeNull();
