@@ -1,6 +1,7 @@
 /** Curves of times: how long data is needed, how old it is when it is read, how long until a byte is used again. */
 import { carryingUnitsOf, sharesByEnds } from "../../statistics/inverse-censoring.ts";
-import type { Group, WatchSet } from "../input/group.ts";
+import type { Group } from "../input/group.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import { AGES } from "../metrics/age-at-read.ts";
 import { intervalsSeen } from "../metrics/inter-access-interval.ts";
 import { RETENTION } from "../metrics/retention.ts";

@@ -8,19 +8,11 @@ import { passGapNs } from "../watched/passes.ts";
 import { meanTrapNs } from "../watched/trap-delay.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
 import { touchedPerSecond, youngShare } from "../watched/young-memory.ts";
-import {
-  blockResamples,
-  emptyGroup,
-  faultsOfClass,
-  type Group,
-  isReadable,
-  isUniform,
-  tellDensity,
-  watchSet,
-} from "./group.ts";
+import { blockResamples, emptyGroup, faultsOfClass, type Group, isReadable, isUniform, tellDensity } from "./group.ts";
 import type { AnalysisInput, WatchSample } from "./input.ts";
 import type { RegionSet } from "./region-set.ts";
 import { spansOf } from "./span.ts";
+import { watchSet } from "./watch-set.ts";
 
 /** Of fewer watches no figure is told. */
 const FEWEST_WATCHES = 30;

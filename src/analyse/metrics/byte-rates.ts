@@ -4,8 +4,9 @@ import { CI_Z, type Interval, interval, scaled } from "../../statistics/interval
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import { drawnShare, firstSeenNs, meanBytes } from "../input/class-bytes.ts";
-import type { Group, WatchSet } from "../input/group.ts";
+import type { Group } from "../input/group.ts";
 import { coveredNs } from "../input/span.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import { isUnwritable, writeRights } from "../input/write-rights.ts";
 import { type KvStepSums, kvStepSums } from "../steps/kv-step-sums.ts";
 import { sumsOfNeighbours } from "../steps/neighbours.ts";

@@ -10,7 +10,8 @@ import {
 } from "../../statistics/recurrent-survival.ts";
 import { formatNs } from "../../units.ts";
 import { FEWEST } from "../figures/figure-row.ts";
-import type { Group, WatchSet } from "../input/group.ts";
+import type { Group } from "../input/group.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
 import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/counting/arming-echo.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/counting/count-window.ts";

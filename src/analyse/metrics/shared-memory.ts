@@ -1,6 +1,7 @@
 /** What is told of the reads and writes of a byte together holds where all of them go through the mapping that is watched. */
 import type { MetricRow } from "../figures/metric-row.ts";
-import type { Group, WatchSet } from "../input/group.ts";
+import type { Group } from "../input/group.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import { namedAlone } from "../watched/named-words.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 

@@ -6,9 +6,10 @@ import { CI_Z, type Interval, interval, scaled } from "../../statistics/interval
 import { formatBytes } from "../../units.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import { peakBytes } from "../input/class-bytes.ts";
-import type { Group, WatchSet } from "../input/group.ts";
+import type { Group } from "../input/group.ts";
 import type { AccessSums, SeenBlocks } from "../input/input.ts";
 import { coveredNs, isInside } from "../input/span.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import { IMPORT } from "../stream/stream-figures.ts";
 import { touchableBytes } from "../watched/block-lives.ts";
 import type { Exposure } from "../watched/exposure.ts";

@@ -1,6 +1,7 @@
 /** What goes on while the memory of a stratum is there, as the draws that fell on it tell. */
-import type { WatchSet } from "../input/group.ts";
+
 import { coveredNs, isInside } from "../input/span.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 
 /**
  * How much of something goes on in a ns of the time of the span in which the memory of some draws is there, in the mean over its bytes: memory of

@@ -1,8 +1,9 @@
 /** Quantiles of times that begin at a write: what the engine's steps and the watches say of them. */
 import { interval, isWithoutEnds } from "../../statistics/interval.ts";
 import { FEWEST } from "../figures/figure-row.ts";
-import type { Group, WatchSet } from "../input/group.ts";
+import type { Group } from "../input/group.ts";
 import type { AccessStream } from "../input/input.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import { isUnwritable } from "../input/write-rights.ts";
 import { type Figure, noWriteReason } from "../metrics/metric.ts";
 import { type KvNeedTimes, kvNeedFigures } from "../steps/kv-need-figures.ts";

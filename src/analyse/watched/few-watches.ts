@@ -2,7 +2,7 @@
 import { isNamed } from "../../schema/words.ts";
 import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
 import { CI_LEVEL } from "../../statistics/interval.ts";
-import type { WatchSet } from "../input/group.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 
 /** A larger share of the bytes than this may have most of the passes, and what all others do says nothing of it. */
 const MOST_UNDRAWN_BYTES = 0.04;

@@ -2,7 +2,7 @@
 import { OP } from "../../schema/operation.ts";
 import type { TimedCase } from "../../statistics/inverse-censoring.ts";
 import { FEWEST } from "../figures/figure-row.ts";
-import type { WatchSet } from "../input/group.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import { MOST_CUT, passWeights, trapLimits } from "./counting/count-window.ts";
 import type { Exposure } from "./exposure.ts";
 

@@ -1,6 +1,6 @@
 /** Passes that may be one: the program stands still in each trap, so that accesses which follow each other are farther apart where they are watched. */
 import type { Interval } from "../../statistics/interval.ts";
-import type { WatchSet } from "../input/group.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import type { Exposure } from "./exposure.ts";
 
 /** A trap parts what follows it by as much of its mean at most: it finds other caches than where it was measured. */

@@ -1,8 +1,9 @@
 /** What no watch could see in a part of a span: all that is told of the whole may have been in that part, or none of it. */
-import type { WatchSet } from "../input/group.ts";
+
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import type { RegionSet } from "../input/region-set.ts";
 import { isInside, type Span } from "../input/span.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import type { LawAt } from "./dwell-laws.ts";
 import { unwatchedShare } from "./unwatched.ts";
 import { youngShare } from "./young-memory.ts";

@@ -1,7 +1,8 @@
 /** Which watched blocks were written, which were written again, and of which the whole history was seen. */
 
-import type { Group, WatchSet } from "../input/group.ts";
+import type { Group } from "../input/group.ts";
 import type { Span } from "../input/span.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import type { Exposure } from "./exposure.ts";
 import { writeHistory } from "./write-epoch.ts";
 

@@ -10,7 +10,7 @@ import {
   type UnitTimes,
 } from "../../statistics/recurrent-survival.ts";
 import { MOST_CENSORED } from "../figures/figure-row.ts";
-import type { WatchSet } from "../input/group.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./counting/count-window.ts";
 import { earliestShare, weighedByAge } from "./counting/moments-after-birth.ts";
 import type { Exposure } from "./exposure.ts";

@@ -2,10 +2,11 @@
 import { CENSORED } from "../../label/regions/places.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import { CI_Z } from "../../statistics/interval.ts";
-import type { Group, WatchSet } from "../input/group.ts";
+import type { Group } from "../input/group.ts";
 import type { WatchSample } from "../input/input.ts";
 import type { RegionSet } from "../input/region-set.ts";
 import { coveredNs, type Span } from "../input/span.ts";
+import type { WatchSet } from "../input/watch-set.ts";
 import type { FaultCounts } from "../process/fault-sums.ts";
 
 const PAGE_BYTES = 4096;

@@ -2,7 +2,7 @@
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
 import { firstIndex } from "../../../statistics/first-index.ts";
 import type { Interval } from "../../../statistics/interval.ts";
-import type { WatchSet } from "../../input/group.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import type { Exposure } from "../exposure.ts";
 import { countWindows, passCountIn, passesBetween, windowOf } from "./count-window.ts";
 

@@ -2,8 +2,8 @@
 
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
 import { firstIndex } from "../../../statistics/first-index.ts";
-import type { WatchSet } from "../../input/group.ts";
 import { coveredNs } from "../../input/span.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import type { Exposure } from "../exposure.ts";
 import { evenLaws } from "./even-laws.ts";
 

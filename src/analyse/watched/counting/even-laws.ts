@@ -2,8 +2,9 @@
  * Windows hold more of some parts of a run than of others: where watches were given time by several laws, of what goes on while watches are long; and of its begin, as no
  * watch is longer than the run has lasted, so that there more long ones follow each other than later. Each part counts by its time, not by that of its windows.
  */
-import type { WatchSet } from "../../input/group.ts";
+
 import { isInside } from "../../input/span.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import { LEAST_PER_PIECE, MOST_RARE } from "../arming-density.ts";
 import { withMany } from "../dwell-laws.ts";
 import { passesBetween } from "./count-window.ts";

@@ -3,8 +3,8 @@
 import { wordsOf } from "../../../schema/row.ts";
 import type { Step } from "../../../schema/words.ts";
 import { firstIndex } from "../../../statistics/first-index.ts";
-import type { WatchSet } from "../../input/group.ts";
 import { coveredNs, coveredStepNs, coveredSteps, type Span, stepBy } from "../../input/span.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import { meanInLives } from "../drawn-lives.ts";
 import { countedIn } from "../exposure.ts";
 import { countWindows, type PassCounting, passesIn, windowOf } from "./count-window.ts";

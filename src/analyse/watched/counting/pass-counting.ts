@@ -1,7 +1,7 @@
 /** What the passes of a watch are counted over: the time of its window, or the tokens of the steps that it holds. */
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
-import type { WatchSet } from "../../input/group.ts";
 import { coveredSteps, coveredTokens, stepBy } from "../../input/span.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import { meanInLives } from "../drawn-lives.ts";
 import { countWindows, type PassCounting, passesBetween, passesIn } from "./count-window.ts";
 import { overGeneration } from "./generation-counting.ts";

@@ -1,6 +1,6 @@
 /** The chance of a step to be held by a window: by the times that watches were given while it began. */
 import { firstIndex } from "../../../statistics/first-index.ts";
-import type { WatchSet } from "../../input/group.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import { FEWEST_OF_LAW } from "../dwell-laws.ts";
 
 export const hasLaws = ({ law }: WatchSet): boolean => law.some((number) => number > 0);

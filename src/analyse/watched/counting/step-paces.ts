@@ -1,7 +1,7 @@
 /** Stretches of a run by the pace of its steps: the time that a watch is given follows it, so that watches of one stretch do not tell what those of another would hold. */
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
 import { firstIndex } from "../../../statistics/first-index.ts";
-import type { WatchSet } from "../../input/group.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import { meanInLives } from "../drawn-lives.ts";
 
 /** The pace is the median of so many steps, as the tracer takes it. */

@@ -2,8 +2,8 @@
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
 import { firstIndex } from "../../../statistics/first-index.ts";
 import { MOST_LEFT } from "../../../statistics/quantile-inversion.ts";
-import type { WatchSet } from "../../input/group.ts";
 import { coveredNs } from "../../input/span.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import type { Exposure } from "../exposure.ts";
 import { MOST_UNSEEN, passCountBetween, passesBetween, SHORTER, unseenPasses } from "./count-window.ts";
 import { MOST_TIMES } from "./moments-after-birth.ts";

@@ -3,7 +3,7 @@ import { carryingUnits } from "../../../statistics/carrying-units.ts";
 import { clopperPearson, effectiveSize } from "../../../statistics/clopper-pearson.ts";
 import { CI_LEVEL } from "../../../statistics/interval.ts";
 import { stringerBound } from "../../../statistics/stringer-bound.ts";
-import type { WatchSet } from "../../input/group.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import { trapLimits } from "../counting/count-window.ts";
 import type { PassAxis } from "../counting/pass-counting.ts";
 import { turnSizes } from "../counting/turn-windows.ts";

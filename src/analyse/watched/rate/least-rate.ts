@@ -1,8 +1,8 @@
 /** The least that a rate can be, by how many watches saw such a pass soon: what came after it, and may have ended the watch, does not matter. */
 import { clopperPearson, effectiveSize } from "../../../statistics/clopper-pearson.ts";
 import { CI_LEVEL } from "../../../statistics/interval.ts";
-import type { WatchSet } from "../../input/group.ts";
 import { coveredNs } from "../../input/span.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import { passesBetween } from "../counting/count-window.ts";
 
 /** Times after an arming that are tried: each has the room of one of so many. */

@@ -5,8 +5,8 @@ import { CI_LEVEL, type Interval, interval } from "../../../statistics/interval.
 import { mostMean } from "../../../statistics/poisson-mean.ts";
 import { intervalOf, type Replicated, replicateRatio } from "../../../statistics/stratified-ratio.ts";
 import { stringerBound } from "../../../statistics/stringer-bound.ts";
-import type { WatchSet } from "../../input/group.ts";
 import { stepBy } from "../../input/span.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import { armingEcho, isLoud, withEcho } from "../counting/arming-echo.ts";
 import { countedWeights, countWindows, givenLength, MOST_CUT, trapLimits } from "../counting/count-window.ts";
 import { countPasses, type PassAxis } from "../counting/pass-counting.ts";

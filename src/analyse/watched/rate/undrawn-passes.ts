@@ -1,7 +1,7 @@
 /** Passes of strata of which no watch counted one: large strata that are seldom used may have more of them than all that were seen. */
 import { clopperPearson } from "../../../statistics/clopper-pearson.ts";
 import { CI_LEVEL } from "../../../statistics/interval.ts";
-import type { WatchSet } from "../../input/group.ts";
+import type { WatchSet } from "../../input/watch-set.ts";
 import { trapLimits } from "../counting/count-window.ts";
 import type { Exposure } from "../exposure.ts";
 import { lostOver } from "../lost-watches.ts";

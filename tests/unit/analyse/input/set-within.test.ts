@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
-import { groupsOf, setWithin } from "../../../../src/analyse/input/group.ts";
+import { groupsOf } from "../../../../src/analyse/input/group.ts";
 import type { WatchSample } from "../../../../src/analyse/input/input.ts";
 import { spanOf } from "../../../../src/analyse/input/span.ts";
+import { setWithin } from "../../../../src/analyse/input/watch-set.ts";
 import { armingEcho, isLoud } from "../../../../src/analyse/watched/counting/arming-echo.ts";
 import { partedPasses } from "../../../../src/analyse/watched/parted-passes.ts";
 import type { LedgerRow } from "../../../../src/schema/ledger.ts";

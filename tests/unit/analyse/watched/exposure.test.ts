@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { type Group, groupsOf, setWithin } from "../../../../src/analyse/input/group.ts";
+import { type Group, groupsOf } from "../../../../src/analyse/input/group.ts";
 import { spanOf, spansOf } from "../../../../src/analyse/input/span.ts";
+import { setWithin } from "../../../../src/analyse/input/watch-set.ts";
 import { readBytesPerSecond } from "../../../../src/analyse/metrics/byte-rates.ts";
 import { figuresOf } from "../../../../src/analyse/metrics/registry.ts";
 import { type Exposure, exposureIn } from "../../../../src/analyse/watched/exposure.ts";

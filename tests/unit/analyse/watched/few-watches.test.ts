@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
-import { groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
+import { groupsOf } from "../../../../src/analyse/input/group.ts";
 import type { StepSample, WatchSample } from "../../../../src/analyse/input/input.ts";
+import type { WatchSet } from "../../../../src/analyse/input/watch-set.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { tooFewOfUnnamed, tooFewWatches } from "../../../../src/analyse/watched/few-watches.ts";
 import type { LabelEvidence } from "../../../../src/schema/words.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { type Group, groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
+import { type Group, groupsOf } from "../../../../src/analyse/input/group.ts";
 import type { WatchSample } from "../../../../src/analyse/input/input.ts";
+import type { WatchSet } from "../../../../src/analyse/input/watch-set.ts";
 import type { MetricFamily } from "../../../../src/analyse/metrics/metric.ts";
 import { nextUse, stillNeeded } from "../../../../src/analyse/metrics/next-times.ts";
 import { touchedWithin } from "../../../../src/analyse/metrics/working-set.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { type Group, groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
+import { type Group, groupsOf } from "../../../../src/analyse/input/group.ts";
 import type { WatchSample } from "../../../../src/analyse/input/input.ts";
+import type { WatchSet } from "../../../../src/analyse/input/watch-set.ts";
 import { retention } from "../../../../src/analyse/metrics/retention.ts";
 import { agesSeen, retentionSeen } from "../../../../src/analyse/watched/write-times.ts";
 import type { OP } from "../../../../src/schema/operation.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { groupsOf, type WatchSet } from "../../../../../src/analyse/input/group.ts";
+import { groupsOf } from "../../../../../src/analyse/input/group.ts";
+import type { WatchSet } from "../../../../../src/analyse/input/watch-set.ts";
 import { countWindows } from "../../../../../src/analyse/watched/counting/count-window.ts";
 import { input, MS, region, watch } from "../../sample-input.ts";
 

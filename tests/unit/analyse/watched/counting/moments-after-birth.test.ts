@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { WatchSet } from "../../../../../src/analyse/input/group.ts";
+import type { WatchSet } from "../../../../../src/analyse/input/watch-set.ts";
 import { earliestShare, weighedByAge } from "../../../../../src/analyse/watched/counting/moments-after-birth.ts";
 
 const GAP = 10;

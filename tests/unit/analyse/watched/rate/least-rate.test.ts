@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { groupsOf, type WatchSet } from "../../../../../src/analyse/input/group.ts";
+import { groupsOf } from "../../../../../src/analyse/input/group.ts";
 import type { WatchSample } from "../../../../../src/analyse/input/input.ts";
+import type { WatchSet } from "../../../../../src/analyse/input/watch-set.ts";
 import { readBytesPerSecond } from "../../../../../src/analyse/metrics/byte-rates.ts";
 import { figuresOf } from "../../../../../src/analyse/metrics/registry.ts";
 import { countWindows } from "../../../../../src/analyse/watched/counting/count-window.ts";

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
-import { groupsOf, type WatchSet } from "../../../../../src/analyse/input/group.ts";
+import { groupsOf } from "../../../../../src/analyse/input/group.ts";
 import type { StepSample, WatchSample } from "../../../../../src/analyse/input/input.ts";
 import { noRegions } from "../../../../../src/analyse/input/region-set.ts";
 import { spansOf } from "../../../../../src/analyse/input/span.ts";
+import type { WatchSet } from "../../../../../src/analyse/input/watch-set.ts";
 import { computeMetrics } from "../../../../../src/analyse/metrics/registry.ts";
 import type { Exposure } from "../../../../../src/analyse/watched/exposure.ts";
 import { fewCarry, passRate } from "../../../../../src/analyse/watched/rate/pass-rate.ts";
