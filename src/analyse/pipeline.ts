@@ -20,6 +20,7 @@ import { cutWarnings } from "./input/cut-warnings.ts";
 import { guessWarnings } from "./input/guess-warnings.ts";
 import type { AnalysisInput } from "./input/input.ts";
 import { mappedTotals } from "./input/label-totals.ts";
+import { leftTimes, leftWarnings } from "./input/left-watches.ts";
 import { loadInput, type RecordedFacts } from "./input/load.ts";
 import { loadAllocationSites } from "./process/load-allocation-sites.ts";
 import { writeTimeline } from "./process/write-timeline.ts";
@@ -88,6 +89,7 @@ async function labelledInput(database: Database, runDir: string, facts: Recorded
   const { watches, ...labelled } = await labelRun(database, runDir, facts.run_id, {
     ...limits,
     model: facts.model ?? null,
+    seed: facts.seed,
   });
   const memoryBytes = limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES;
   const loaded = await loadInput({ ...labelled, watches }, facts, memoryBytes);
@@ -96,7 +98,7 @@ async function labelledInput(database: Database, runDir: string, facts: Recorded
   const unread = unreadRows(labelled.capture, facts.ledger, labelled.trace.bySource, watches);
   const cutWatches = watches.filter((watch) => !hasItsAccesses(watch)).length;
   const badWatches = watches.length - loaded.watches.length - cutWatches;
-  return { labelled, loaded, sites, unread, cutWatches, badWatches };
+  return { labelled, loaded, sites, unread, takenWatches: watches.length, cutWatches, badWatches };
 }
 
 /**
@@ -110,7 +112,7 @@ export async function analyseRun(
   limits: DerivingLimits = {},
 ): Promise<AnalysisResult> {
   await using database = await openDatabase({ ...limits, spillFolder: join(runDir, ".spill.unfinished") });
-  const { labelled, loaded, sites, unread, cutWatches, badWatches } = await labelledInput(
+  const { labelled, loaded, sites, unread, takenWatches, cutWatches, badWatches } = await labelledInput(
     database,
     runDir,
     facts,
@@ -131,6 +133,7 @@ export async function analyseRun(
   writeTimeline(runDir, input.counts?.points ?? [], labelled.timeline, labelled.origin_ns);
   const { trace } = labelled;
   addWatched(trace.heat, input.watches);
+  addWatched(trace.heat, leftTimes(labelled));
   writeHeat(runDir, trace.heat.sums, trace.heat.sources, labelled.origin_ns);
   const requests = await deriveRequests(database, runDir, labelled);
   const unplaced = await unplacedRows(database, trace.parts, trace.rows - trace.accesses.total);
@@ -176,6 +179,7 @@ export async function analyseRun(
             `region_map.parquet has the ${formatCount(labelled.allocationRegions)} largest allocations; ${formatCount(leftOut)} more are in capture/allocation, and the figures count all`,
           ]
         : []),
+      ...leftWarnings(takenWatches, loaded),
       ...(cutWatches > 0 ? [`${cutWatches} watches were left out: accesses that they saw are in no segment`] : []),
       ...(openWatches > 0
         ? [

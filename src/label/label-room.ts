@@ -17,6 +17,8 @@ export const BYTES_OF = {
   "rows of tensors": 1000,
   /** With eight accesses each, all of one class: what its metrics make of them is there with what they left behind. */
   watches: 12_000,
+  /** Of a run with more watches than fit, the beginning of each, with what going over all of them takes. */
+  "watches that are left": 1500,
   /** A token in a tensor, or in several that keep it equally long, with what the metrics make of it. */
   "tokens in caches": 1500,
 } as const;
@@ -25,6 +27,8 @@ export type Held = keyof typeof BYTES_OF;
 export interface LabelRoom {
   /** How many there is room for beside what is held. */
   most(what: Held): number;
+  /** The same beside so many of another that are to come; for half of what there is room for at least. */
+  mostBeside(what: Held, other: Held, count: number): number;
   /** Room for so many less. @throws MrmTraceError environment where there is none */
   take(what: Held, count: number): void;
   /** Throws where there is no room for so many, and takes none. @throws MrmTraceError environment */
@@ -40,6 +44,7 @@ export function labelRoom(bytes = Number.POSITIVE_INFINITY): LabelRoom {
   };
   return {
     most,
+    mostBeside: (what, other, count) => Math.floor(Math.max(left / 2, left - count * BYTES_OF[other]) / BYTES_OF[what]),
     check,
     take(what, count) {
       check(what, count);

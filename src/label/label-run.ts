@@ -7,6 +7,7 @@ import type { ModelFacts } from "../schema/model-facts.ts";
 import type { RowOf } from "../schema/row.ts";
 import type { Database, EngineLimits } from "../sql/database.ts";
 import { type Capture, openCapture } from "./capture/capture.ts";
+import { type DrawnWatches, drawnWatches } from "./capture/drawn-watches.ts";
 import { type MappingStays, mappingStays } from "./capture/mapping-stays.ts";
 import { withOlderLayouts } from "./capture/older-captures.ts";
 import { rowsInOrder } from "./capture/rows-in-order.ts";
@@ -40,6 +41,8 @@ export interface DerivingLimits extends EngineLimits {
 export interface LabelFacts extends DerivingLimits {
   /** The model that computed, where its file was read. */
   readonly model?: ModelFacts | null;
+  /** Draws the watches of which figures are made, where there is no memory for all of them. */
+  readonly seed?: number;
 }
 
 export interface LabelCounters {
@@ -66,6 +69,8 @@ export interface Labelled {
   readonly kvRows: KvRows;
   /** In order of time. */
   readonly watches: readonly WatchHits[];
+  /** The watches for which there was no memory. */
+  readonly leftWatches: Pick<DrawnWatches, "left" | "leftRows">;
   readonly engines: readonly EngineSeen[];
   readonly trace: Omit<TraceResult, "hits">;
   readonly counters: LabelCounters;
@@ -124,7 +129,7 @@ export async function labelRun(
   database: Database,
   runDir: string,
   runId: string,
-  { labelBytes, model = null }: LabelFacts = {},
+  { labelBytes, model = null, seed = 0 }: LabelFacts = {},
 ): Promise<Labelled> {
   const capture = await openCapture(runDir);
   const incomplete: Record<string, number> = { mapping: 0 };
@@ -136,7 +141,6 @@ export async function labelRun(
   const room = labelRoom(labelBytes);
   room.take("rows of tensors", rowsOf(capture, "tensor"));
   room.take("steps of engines", rowsOf(capture, "step"));
-  room.take("watches", rowsOf(capture, "watch"));
   const tensorEvents = await read("tensor");
   const { origin_ns, window_ns, times } = await runWindow(database, capture);
   for (const stream of NOT_LABELLED) skipWithoutTimes(capture, stream, times);
@@ -146,7 +150,8 @@ export async function labelRun(
   const steps = toldSteps.filter(tellsSteps);
   const partial = partialEngines(steps);
   const placing = steps.filter(({ engine }) => !partial.has(engine));
-  const watchRows = await read("watch");
+  const watchRows = await rowsInOrder(database, capture, "watch");
+  incomplete.watch = watchRows.incomplete;
   const timeline = timelineOf(steps);
   const tensorPids = new Set(tensorEvents.map(({ pid }) => pid));
   const { stays, forks, copies, ends, ...mapped } = await readMappings(
@@ -183,21 +188,22 @@ export async function labelRun(
     originNs: origin_ns,
     windowNs: window_ns,
   };
-  const { hits, ...trace } = await writeTrace(database, capture, times, labels);
-  incomplete.access = trace.incomplete;
-  const allocations = await allocationRegions(capture, regions);
-  const residency = await loadResidency(capture, regions, origin_ns);
-  writeRegionMap(runDir, regions, { accesses: trace.accesses, residency }, origin_ns, allocations);
-  const watches = watchHits(watchRows, hits, origin_ns);
   // Where a cache lies is nothing to its steps.
   const caches = [...tensors, ...placed.elsewhere];
   const caching = new Set(caches.filter(({ region_type }) => region_type === "kv_cache").map(({ engine }) => engine));
   const ofCaches = steps.filter(({ engine }) => !partial.has(engine) || caching.has(engine));
-  const rows = confirmRows(
-    kvRows(ofCaches, caches, origin_ns, room.most("tokens in caches"), model),
-    watches,
-    ofCaches,
-  );
+  // Some of the watches tell what all do, less sharply; some of the tokens of a cache tell nothing.
+  const mostTokens = room.mostBeside("tokens in caches", "watches", watchRows.count);
+  const ofSteps = kvRows(ofCaches, caches, origin_ns, mostTokens, model);
+  room.take("tokens in caches", Math.min(mostTokens, ofSteps.tokens.length));
+  const drawn = drawnWatches(watchRows, seed, origin_ns, room);
+  const { hits, ...trace } = await writeTrace(database, capture, times, labels, drawn.isTaken);
+  incomplete.access = trace.incomplete;
+  const allocations = await allocationRegions(capture, regions);
+  const residency = await loadResidency(capture, regions, origin_ns);
+  writeRegionMap(runDir, regions, { accesses: trace.accesses, residency }, origin_ns, allocations);
+  const watches = watchHits(drawn.rows, hits, origin_ns);
+  const rows = confirmRows(ofSteps, watches, ofCaches);
   writeKvLifecycle(runDir, rows, origin_ns);
   const counters = { incomplete, mapping: stays.counters, tensor: placed.counters };
   return {
@@ -213,6 +219,7 @@ export async function labelRun(
     forks,
     kvRows: rows,
     watches,
+    leftWatches: { left: drawn.left, leftRows: drawn.leftRows },
     engines: enginesSeen(toldSteps),
     trace,
     counters,

@@ -52,8 +52,10 @@ function rowsOf(plane: HeatPlane, source: WordOf<"heat", "source">, originNs: bi
   return out;
 }
 
+export type WatchedTime = Pick<WatchSample, "region_type" | "pid" | "addr" | "begin_ns" | "end_ns">;
+
 /** Adds the time for which each watch looked at its word. */
-export function addWatched({ sums, sources }: TraceHeat, watches: readonly WatchSample[]): void {
+export function addWatched({ sums, sources }: TraceHeat, watches: Iterable<WatchedTime>): void {
   const source = sources.indexOf(WATCH);
   for (const { region_type, pid, addr, begin_ns, end_ns } of watches) {
     sums.watch(KINDS.indexOf(region_type), source, pid, Number(addr), begin_ns, end_ns);

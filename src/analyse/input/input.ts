@@ -1,5 +1,6 @@
 /** What the metrics read: reduced, in memory, times as ns since the start of the run. */
 
+import type { LeftWatch } from "../../label/capture/drawn-watches.ts";
 import type { EarlyRows } from "../../label/kv/early-batches.ts";
 import type { ReadSpan, RowWrites } from "../../label/kv/kv-token.ts";
 import type { Regions } from "../../label/regions/region-map.ts";
@@ -231,6 +232,8 @@ export interface AnalysisInput {
   readonly t0_ns: bigint;
   readonly window_ns: number;
   readonly watches: readonly WatchSample[];
+  /** Watches of the run that are not among `watches`, as there is no memory for all of them; none where it is absent. */
+  readonly left_watches?: readonly LeftWatch[];
   /** Stretches in which no watch was to begin, in order and ns since the start of the run; none where it is absent. */
   readonly passed_over?: readonly (readonly [begin_ns: number, end_ns: number])[];
   /** When the tracer did not come round to its watches; nobody noted it where it is absent. */

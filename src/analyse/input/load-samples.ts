@@ -95,7 +95,7 @@ export function kvWritesUntold({ contradicted, rowless_bytes }: KvRows): string 
     : null;
 }
 
-function regionTypeOf(name: string): RegionType {
+export function regionTypeOf(name: string): RegionType {
   return REGION_TYPES.find((word) => word === name) ?? "unknown";
 }
 

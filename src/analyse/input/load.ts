@@ -53,11 +53,13 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
   };
   const accessSums = await loadAccessSums(sampled);
   const { late_polls } = facts;
+  const { left: leftWatches } = labelled.leftWatches;
   return {
     run_id: facts.run_id,
     t0_ns: labelled.origin_ns,
     window_ns: labelled.window_ns,
     watches: watchSamples(labelled.watches, labelled.regions, labelled.regionIndex),
+    ...(leftWatches.length > 0 ? { left_watches: leftWatches } : {}),
     regions: labelled.regions,
     residency: labelled.residency,
     steps,

@@ -4,7 +4,7 @@ import { type Interval, interval } from "../../statistics/interval.ts";
 import { moverDifference } from "../../statistics/mover.ts";
 import { studentQuantile } from "../../statistics/student.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
-import type { AnalysisInput } from "../input/input.ts";
+import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { printedFigures } from "../metrics/registry.ts";
 import { figuresAgain } from "./figure-again.ts";
 
@@ -71,10 +71,12 @@ function stretchesOf(turns: Turns, endNs: number): Stretch[] {
 
 /** What the watches say of some rows that began in some stretches; the time between these is not held against them. */
 function figuresIn(input: AnalysisInput, rows: readonly MetricRow[], kept: readonly Stretch[]): (MetricRow | null)[] {
-  const watches = input.watches.filter(({ begin_ns }) => {
+  const isIn = ({ begin_ns }: Pick<WatchSample, "begin_ns">): boolean => {
     const stretch = kept[firstIndex(kept.length, (i) => (kept[i]?.end_ns ?? 0) <= begin_ns)];
     return stretch !== undefined && stretch.begin_ns <= begin_ns;
-  });
+  };
+  const watches = input.watches.filter(isIn);
+  const left = input.left_watches === undefined ? {} : { left_watches: input.left_watches.filter(isIn) };
   const passed: [number, number][] = [];
   let lastNs = 0;
   for (const { begin_ns, end_ns } of kept) {
@@ -83,7 +85,7 @@ function figuresIn(input: AnalysisInput, rows: readonly MetricRow[], kept: reado
   }
   if (lastNs < input.window_ns) passed.push([lastNs, input.window_ns]);
   const bare = { ...input, accessSums: [], allocations: [], streams: [], kvRows: [], counts: null };
-  return figuresAgain({ ...bare, watches, passed_over: passed }, rows);
+  return figuresAgain({ ...bare, ...left, watches, passed_over: passed }, rows);
 }
 
 const isTold = (row: MetricRow | null): row is MetricRow & { readonly value: number } =>

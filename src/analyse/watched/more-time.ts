@@ -64,10 +64,12 @@ function halfOf(watches: readonly WatchSample[], odd: boolean): WatchSample[] {
 }
 
 /**
- * The headline figure with the widest interval that time would halve; null where none is wide, or time is not what they lack.
+ * The headline figure with the widest interval that time would halve; null where none is wide, or time is not what they lack: where there is no memory
+ * for all watches, more of them tell no more.
  * @param rows the figures of the input
  */
 export function moreTime(input: AnalysisInput, rows: readonly MetricRow[]): MoreTime | null {
+  if (input.left_watches !== undefined) return null;
   const wide = answeredRows(rows)
     .flatMap((row) => {
       const width = reachOf(row);

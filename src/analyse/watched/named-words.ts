@@ -10,7 +10,7 @@ const STRATUM = /^(?:named|breakpoint)\//;
 export const isOfNamedWord = ({ stratum }: Pick<WatchSample, "stratum">): boolean => STRATUM.test(stratum);
 
 /** The watches that tell of their classes: those of words that were drawn, where there are any; else all, whose figures are refused. */
-export function tellingWatches(watches: readonly WatchSample[]): readonly WatchSample[] {
+export function tellingWatches<W extends Pick<WatchSample, "stratum">>(watches: readonly W[]): readonly W[] {
   const drawn = watches.filter((watch) => !isOfNamedWord(watch));
   return drawn.length > 0 ? drawn : watches;
 }

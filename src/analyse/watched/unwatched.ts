@@ -7,6 +7,7 @@ import { coveredNs, type Span } from "../input/span.ts";
 import { MOST_RARE, medianOf, usualByLaw, watchesPerPiece } from "./arming-density.ts";
 import { FEWEST_OF_LAW, type LawAt } from "./dwell-laws.ts";
 import { lostOver } from "./lost-watches.ts";
+import { tellingWatches } from "./named-words.ts";
 import { lengthOf, outside, type Pieces } from "./passed-over.ts";
 import { MOST_YOUNG, youngReason } from "./young-memory.ts";
 
@@ -21,6 +22,9 @@ const MOST_TURNS = 3;
 const MOST_PUT_OFF_NS = 500e6;
 /** Above this share a figure is held back: what went on meanwhile is anybody's guess. */
 const MOST_UNWATCHED = 0.02;
+
+/** What is needed of a watch, and there of those too for which there was no memory. */
+type Begun = Pick<WatchSample, "begin_ns" | "stratum" | "trap_limit" | "dwell_limit_ns"> & { readonly design: string };
 
 /** Shares of the bytes and time of a class that no watch could see. */
 interface Unseen {
@@ -68,7 +72,7 @@ function thinNs(pauses: readonly number[]): number {
  * @param laws of each
  */
 function longestScheduled(
-  watches: readonly WatchSample[],
+  watches: readonly Begun[],
   pauses: readonly number[],
   laws: Uint32Array,
 ): (watch: number) => number {
@@ -90,23 +94,29 @@ function longestScheduled(
 /**
  * Share of the span that lies in such stretches, in [0, 1]. What is usual is so of the law by which watches were given their times: the longer these
  * are, the longer it is until a register is free.
- * @param watches all of the run, of every class
- * @param input with the stretches in which none of them was to begin, which count as no time
+ * @param watches all of the run, of every class, but for those that were left
+ * @param input with these, and the stretches in which none of them was to begin, which count as no time
  */
 export function unwatchedShare(
   watches: readonly WatchSample[],
   span: Span,
-  { passed_over: passedOver = [], late }: Pick<AnalysisInput, "passed_over" | "late"> = {},
+  {
+    passed_over: passedOver = [],
+    late,
+    left_watches: left = [],
+  }: Pick<AnalysisInput, "passed_over" | "late" | "left_watches"> = {},
   lawAt: LawAt = () => 0,
 ): number {
   const inSpanNs = (pieces: Pieces): number => pieces.reduce((sum, [from, end]) => sum + coveredNs(span, from, end), 0);
-  const inOrder = watches.toSorted((a, b) => a.begin_ns - b.begin_ns);
+  const all: readonly Begun[] = left.length === 0 ? watches : tellingWatches<Begun>([...watches, ...left]);
+  const inOrder = all.toSorted((a, b) => a.begin_ns - b.begin_ns);
   const begins = Float64Array.from(inOrder, ({ begin_ns }) => begin_ns);
-  const pauses = Array.from(begins.subarray(1), (begin, i) => outside(begins[i] ?? 0, begin, passedOver));
+  // Not held: of a run with more watches than fit they are as many as all of these.
+  const pauseAt = (i: number): Pieces => outside(begins[i] ?? 0, begins[i + 1] ?? 0, passedOver);
   const window = span.window_ns - inSpanNs(passedOver);
-  if (pauses.length === 0 || !(window > 0)) return 0;
+  if (begins.length <= 1 || !(window > 0)) return 0;
   const laws = Uint32Array.from(begins, lawAt);
-  const lengths = pauses.map(lengthOf);
+  const lengths = Array.from(begins.subarray(1), (_, i) => lengthOf(pauseAt(i)));
   const usualOf = usualByLaw(lengths, laws.subarray(0, -1));
   const scheduled = longestScheduled(inOrder, lengths, laws);
   /** From a watch of some number on, to the next. */
@@ -118,17 +128,18 @@ export function unwatchedShare(
   const lastNs = span.end_ns[span.end_ns.length - 1] ?? 0;
   const ends = [
     [outside(span.begin_ns[0] ?? 0, begins[0] ?? 0, passedOver), least(0)],
-    [outside(begins.at(-1) ?? 0, lastNs, passedOver), least(pauses.length)],
+    [outside(begins.at(-1) ?? 0, lastNs, passedOver), least(lengths.length)],
   ] as const;
   const noted = late?.stretches ?? [];
   const lateNs = (pieces: Pieces): number =>
     inSpanNs(pieces) - inSpanNs(pieces.flatMap(([from, end]) => outside(from, end, noted)));
   let sum = Math.min(late?.left_out_ns ?? 0, inSpanNs(outside(noted.at(-1)?.[1] ?? 0, lastNs, passedOver)));
-  for (const [pieces, most] of [...pauses.map((pieces, i) => [pieces, least(i)] as const), ...ends]) {
-    sum += lengthOf(pieces) > most ? inSpanNs(pieces) : lateNs(pieces);
-  }
-  const byLaw = Map.groupBy(pauses.keys(), (i) => laws[i] ?? 0);
+  const unseenNs = (pieces: Pieces, most: number): number =>
+    lengthOf(pieces) > most ? inSpanNs(pieces) : lateNs(pieces);
+  for (let i = 0; i < lengths.length; i++) sum += unseenNs(pauseAt(i), least(i));
+  for (const [pieces, most] of ends) sum += unseenNs(pieces, most);
+  const byLaw = Map.groupBy(lengths.keys(), (i) => laws[i] ?? 0);
   let thin = 0;
-  for (const some of byLaw.values()) thin += thinNs(some.map((i) => inSpanNs(pauses[i] ?? [])).filter((ns) => ns > 0));
+  for (const some of byLaw.values()) thin += thinNs(some.map((i) => inSpanNs(pauseAt(i))).filter((ns) => ns > 0));
   return Math.min(1, Math.max(sum, thin) / window);
 }

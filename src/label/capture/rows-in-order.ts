@@ -14,6 +14,7 @@ import { type Capture, reasonOf, type Segment } from "./capture.ts";
 import { queriedRows } from "./stream-rows.ts";
 
 export interface RowsInOrder<S extends StreamName> {
+  readonly count: number;
   /** Rows that lack a required value, and were left out. */
   readonly incomplete: number;
   /** The rows; those of one time in the order in which they were written. */
@@ -128,6 +129,7 @@ export async function rowsInOrder<S extends StreamName>(
   const order = numberOrder(everyRow(count), all);
 
   return {
+    count,
     incomplete,
     *rows() {
       const readerOf = blockReaders(stream);

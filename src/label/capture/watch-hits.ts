@@ -42,7 +42,8 @@ export interface HitGatherer {
   add(rows: AccessRows, order: Uint32Array | null, lists: WordLists): void;
 }
 
-export function hitGatherer(originNs: bigint): HitGatherer {
+/** @param isTaken of a watch: the hits of others are not held */
+export function hitGatherer(originNs: bigint, isTaken: (watchId: number) => boolean = () => true): HitGatherer {
   const originLow = Number(originNs & 0xffffffffn);
   const originHigh = Number(originNs >> 32n);
   const hits = { count: 0, watch: new Uint32Array(0), time_ns: new Float64Array(0), op: new Uint8Array(0) };
@@ -66,6 +67,7 @@ export function hitGatherer(originNs: bigint): HitGatherer {
         const row = order === null ? i : (order[i] as number);
         const fact = facts[row] as number;
         if ((fact & FACTS.HAS_WATCH) === 0 || ((fact >>> FACTS.SOURCE_SHIFT) & FACTS.MASK) !== source) continue;
+        if (!isTaken(watch[row] as number)) continue;
         if (hits.count === hits.watch.length) grow();
         hits.watch[hits.count] = watch[row] as number;
         // Exact for 104 days, as each difference is, however late the origin.

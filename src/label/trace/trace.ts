@@ -91,10 +91,11 @@ async function writeParts(
   folder: string,
   parts: readonly TracePart[],
   labels: TraceLabels,
+  isTaken: (watchId: number) => boolean,
 ): Promise<Written> {
   const lists = wordLists();
   const labeller = rowLabels(labels, lists, GROUP_ROWS);
-  const gatherer = hitGatherer(labels.originNs);
+  const gatherer = hitGatherer(labels.originNs, isTaken);
   const counts = new Float64Array(FACTS.MASK + 1);
   const rows = accessRows();
   let file: ParquetWriter | null = null;
@@ -149,6 +150,7 @@ async function putInPlace(runDir: string, finished: string, parts: number): Prom
 
 /**
  * Labels every readable access of the capture. Segments that cannot be read are added to `capture.skipped`.
+ * @param isTaken of a watch: its hits are held; all are in the trace
  * @throws MrmTraceError, or the SQL engine's error when no segment is at fault (no space, no memory)
  */
 export async function writeTrace(
@@ -156,6 +158,7 @@ export async function writeTrace(
   capture: Capture,
   times: RunWindow["times"],
   labels: TraceLabels,
+  isTaken: (watchId: number) => boolean,
 ): Promise<TraceResult> {
   const finished = join(capture.runDir, `trace${UNFINISHED}`);
   // What has no time is in no part, and nobody would find it unreadable.
@@ -165,7 +168,13 @@ export async function writeTrace(
     await mkdir(finished, { mode: 0o700 });
     try {
       const parts = await planParts(database, capture, times);
-      const { accesses, heat, hits, bySource, ...written } = await writeParts(database, finished, parts, labels);
+      const { accesses, heat, hits, bySource, ...written } = await writeParts(
+        database,
+        finished,
+        parts,
+        labels,
+        isTaken,
+      );
       const paths = await putInPlace(capture.runDir, finished, written.parts);
       const seen = capture.segments.access.reduce((sum, segment) => sum + segment.rows, 0);
       return { parts: paths, rows: written.rows, incomplete: seen - written.rows, accesses, heat, hits, bySource };
