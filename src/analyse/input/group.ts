@@ -12,7 +12,7 @@ import { tellingWatches } from "../watched/named-words.ts";
 import { passGapNs } from "../watched/passes.ts";
 import { sharesOfTurns } from "../watched/stratum-life.ts";
 import { meanTrapNs } from "../watched/trap-delay.ts";
-import { unseenIn } from "../watched/unseen-in.ts";
+import { unlookedIn, unseenIn } from "../watched/unseen-in.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
 import { touchedPerSecond, youngShare } from "../watched/young-memory.ts";
 import { meanBytes } from "./class-bytes.ts";
@@ -222,6 +222,7 @@ export function* eachGroup(
   const watches = split(telling);
   const lost = lostShare(input);
   const lawAt = lawsOf(telling);
+  const unlooked = unlookedIn(input, telling, { lawAt, lost });
   const unwatched = spans.map((span) => unwatchedShare(telling, span, input, lawAt));
   const rarity = {
     readable: rarityOver(telling.filter(tellDensity(isReadable)), lawAt, input.passed_over),
@@ -259,7 +260,7 @@ export function* eachGroup(
       const young = mine.length > 0 ? youngShare(ofClass, span, input.draw_lag_ns ?? 0) : 0;
       const touched_per_s = touchedPerSecond({ ...kind, span, faults: counted(span) }, (all) => all.first_touches);
       const seen = { unwatched: unwatched[s] ?? 0, young, lost, touched_per_s };
-      const inPart = unseenIn(input, ofClass, telling, { lawAt, lost });
+      const inPart = unseenIn(input, ofClass, unlooked);
       const lives = { regions: ofClass, turnsOf: turns[s] ?? (() => null) };
       // Of the others only what is in memory is drawn.
       const isDrawnWhole = !unknown && kind.region_type !== "runtime";

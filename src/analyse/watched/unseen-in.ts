@@ -14,9 +14,9 @@ export type UnseenIn = (part: Span) => Pick<WatchSet, "unwatched" | "young" | "l
 /**
  * Share of the watches that were armed in a part of a span and have no row, in [0, 1). They are numbered as they are armed: what is missing
  * between two numbers was armed between them.
- * @param watches all of the run, of every class
+ * @param watches all of the run, of every class, those for which there was no memory too
  */
-function lostIn(watches: readonly WatchSample[], part: Span): number {
+function lostIn(watches: readonly Pick<WatchSample, "watch_id" | "begin_ns">[], part: Span): number {
   let [first, last, count] = [Number.POSITIVE_INFINITY, 0, 0];
   for (const { watch_id, begin_ns } of watches) {
     if (!isInside(part, begin_ns)) continue;
@@ -28,20 +28,35 @@ function lostIn(watches: readonly WatchSample[], part: Span): number {
 }
 
 /**
- * What a part of a span lacks of a class.
- * @param regions of the class
+ * What all watches of a run lack in parts of it, whatever the class: asked of each part once for every class.
  * @param watches that tell, of every class
  * @param lost share of the watches of the run that was: of a run that lost none no part did
  */
-export function unseenIn(
+export function unlookedIn(
   input: AnalysisInput,
-  regions: RegionSet,
   watches: readonly WatchSample[],
   { lawAt, lost }: { readonly lawAt: LawAt; readonly lost: number },
+): (part: Span) => Pick<WatchSet, "unwatched" | "lost"> {
+  const found = new Map<string, Pick<WatchSet, "unwatched" | "lost">>();
+  return (part) => {
+    const place = `${part.begin_ns.join()}/${part.end_ns.join()}`;
+    const one = found.get(place) ?? {
+      unwatched: unwatchedShare(watches, part, input, lawAt),
+      lost: lost > 0 ? lostIn([...input.watches, ...(input.left_watches ?? [])], part) : 0,
+    };
+    found.set(place, one);
+    return one;
+  };
+}
+
+/**
+ * What a part of a span lacks of a class.
+ * @param regions of the class
+ */
+export function unseenIn(
+  { draw_lag_ns }: Pick<AnalysisInput, "draw_lag_ns">,
+  regions: RegionSet,
+  unlooked: ReturnType<typeof unlookedIn>,
 ): UnseenIn {
-  return (part) => ({
-    unwatched: unwatchedShare(watches, part, input, lawAt),
-    young: watches.length > 0 ? youngShare(regions, part, input.draw_lag_ns ?? 0) : 0,
-    lost: lost > 0 ? lostIn(input.watches, part) : 0,
-  });
+  return (part) => ({ ...unlooked(part), young: youngShare(regions, part, draw_lag_ns ?? 0) });
 }
