@@ -167,9 +167,9 @@ describe("our client of a server", () => {
     ["an error", '{"error":{"message":"EngineCore died","type":"InternalServerError","code":500}}'],
     ["an error in the words of older builds", '{"object":"error","message":"no","code":400}'],
     ["the end of what was put off", '{"id":"cmpl-1","choices":[{"text":"","finish_reason":"abort"}]}'],
-  ])("takes an answer for cut where a server tells %s in its midst and then ends it as any other", async (_, told) => {
+  ])("takes an answer for cut where a server tells %s in its midst and then ends it as any other", async (_, event) => {
     const token = 'data: {"id":"cmpl-1","choices":[{"text":"a","finish_reason":null}]}\n\n';
-    const said = `${token}${token}data: ${told}\n\ndata: [DONE]\n\n`;
+    const said = `${token}${token}data: ${event}\n\ndata: [DONE]\n\n`;
     const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(said) });
     servers.push(server);
     const url = `http://127.0.0.1:${server.port}`;
