@@ -105,7 +105,12 @@ const llamaServer: Dialect = {
 
 /** Of an event that says nothing. */
 const NOTHING: AnswerEvent = {
-  ...{ tokens_so_far: null, tokens: 0, is_last: false, is_given_up: false, counts: null, name: null },
+  tokens_so_far: null,
+  tokens: 0,
+  is_last: false,
+  is_given_up: false,
+  counts: null,
+  name: null,
 };
 
 const count = z.int().min(0).max(4e9);
