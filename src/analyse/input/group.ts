@@ -201,9 +201,7 @@ const ORDER: readonly string[] = wordsOf("tensor", "region_type");
 type GroupPlace = Pick<Group, "scope" | "region_type" | "mapping_kind" | "span">;
 
 /** The groups of `eachGroup`, all of them held. */
-export const groupsOf = (input: AnalysisInput, isWanted?: (place: GroupPlace) => boolean): Group[] => [
-  ...eachGroup(input, isWanted),
-];
+export const groupsOf = (input: AnalysisInput): Group[] => [...eachGroup(input)];
 
 /**
  * Every class of the run in every span, in the order in which tables show them, and the target as a whole. What each holds of its watches, and what

@@ -160,6 +160,8 @@ function watchFigures(group: Group): Figure[] {
   const few = isFew ? fewCarry(carrying) : isEnough ? tooFewOfUnnamed(uniform) : null;
   const why = (isEnough ? missedPasses(uniform) : null) ?? (cut > MOST_CUT ? CUT : few);
   const parted = partedPasses(uniform).all;
+  const bounded = isLoud(echo) ? echoReason(echo) : movesTimes(parted) ? partedReason(parted) : null;
+  const said = why ?? bounded;
   const quantiles = quantilesTold(group, seen);
   return QUANTILES.map(([metric, , fewest], k) => ({
     metric,
@@ -174,13 +176,7 @@ function watchFigures(group: Group): Figure[] {
     grain_bytes: 8,
     fewest_for_hi: fewest,
     method: `KM of the passes in a common window, each by the bytes that it stands for; interval by the share up to each time, addresses resampled; passes merged below ${formatNs(group.gap_ns)}`,
-    ...(why !== null
-      ? { why }
-      : isLoud(echo)
-        ? { why: echoReason(echo) }
-        : movesTimes(parted)
-          ? { why: partedReason(parted) }
-          : {}),
+    ...(said === null ? {} : { why: said }),
     ...(sample.n === 0 && uniform.exposures.length > 0 ? { why: noneReason(uniform) } : {}),
   }));
 }

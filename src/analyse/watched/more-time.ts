@@ -1,9 +1,8 @@
 /** Which interval a longer run would halve, and how much longer: from what half of the watches says beside all of them. */
 import type { MetricRow } from "../figures/metric-row.ts";
-import { groupsOf } from "../input/group.ts";
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { printedFigures } from "../metrics/registry.ts";
-import { figureAgain, isPlaceOf } from "./figure-again.ts";
+import { figuresAgain } from "./figure-again.ts";
 
 /** An interval that a run longer by `more_s` would make half as wide, of the metric, class and phase named. */
 export interface MoreTime {
@@ -79,10 +78,9 @@ export function moreTime(input: AnalysisInput, rows: readonly MetricRow[]): More
     .slice(0, MOST_TRIED);
   if (wide.length === 0) return null;
   const bare = { ...input, accessSums: [], allocations: [], streams: [], kvRows: [], counts: null };
-  const isWanted = (place: Parameters<typeof isPlaceOf>[1]): boolean => wide.some(({ row }) => isPlaceOf(row, place));
-  const halves = [false, true].map((odd) => groupsOf({ ...bare, watches: halfOf(input.watches, odd) }, isWanted));
+  const halves = [false, true].map((odd) => ({ ...bare, watches: halfOf(input.watches, odd) }));
   for (const { row, width } of wide) {
-    const again = halves.map((groups) => figureAgain(groups, row));
+    const again = halves.flatMap((half) => figuresAgain(half, [row]));
     const widths = again.flatMap((one) => (one === null ? [] : (reachOf(one) ?? [])));
     if (widths.length < halves.length) continue;
     const growth = widths.reduce((sum, one) => sum + one / widths.length, 0) / width;

@@ -1,7 +1,7 @@
 /** Passes that may be one: the program stands still in each trap, so that accesses which follow each other are farther apart where they are watched. */
 import type { Interval } from "../../statistics/interval.ts";
 import type { WatchSet } from "../input/watch-set.ts";
-import type { Exposure } from "./exposure.ts";
+import type { Passes } from "./passes.ts";
 
 /** A trap parts what follows it by as much of its mean at most: it finds other caches than where it was measured. */
 const MOST_OF_TRAP = 1.5;
@@ -32,35 +32,29 @@ const more = (one: Parted, other: Parted): Parted => ({
   all: Math.max(one.all, other.all),
 });
 
-/** Passes by what they do, and those of them that go on what the pass before began. */
-const kindsOf = ({ passes }: Exposure, p: number): readonly boolean[] => [
-  (passes.reads[p] ?? 0) > 0,
-  (passes.writes[p] ?? 0) > 0,
-  true,
-];
-
-function computeParted({ exposures, weights, gap_ns, trap_ns }: WatchSet): Parted {
-  const widest = gap_ns + MOST_OF_TRAP * trap_ns;
-  const every = [0, 0, 0];
-  const parted = [0, 0, 0];
-  exposures.forEach((exposure, i) => {
-    const bytes = weights.bytes[i] ?? 0;
-    const { passes } = exposure;
-    let begun = [false, false, false];
+/** Share of the passes of a kind before which, since the last gap that no trap explains, there was one of them. */
+function shareOf(set: WatchSet, isOne: (passes: Passes, p: number) => boolean): number {
+  const widest = set.gap_ns + MOST_OF_TRAP * set.trap_ns;
+  let [every, parted] = [0, 0];
+  set.exposures.forEach(({ passes }, i) => {
+    const bytes = set.weights.bytes[i] ?? 0;
+    let isBegun = false;
     for (let p = 0; p < passes.count; p++) {
-      const isNear = p > 0 && (passes.start_ns[p] ?? 0) - (passes.end_ns[p - 1] ?? 0) < widest;
-      if (!isNear) begun = [false, false, false];
-      kindsOf(exposure, p).forEach((isOne, kind) => {
-        if (!isOne) return;
-        every[kind] = (every[kind] ?? 0) + bytes;
-        if (begun[kind]) parted[kind] = (parted[kind] ?? 0) + bytes;
-        begun[kind] = true;
-      });
+      if (p > 0 && (passes.start_ns[p] ?? 0) - (passes.end_ns[p - 1] ?? 0) >= widest) isBegun = false;
+      if (!isOne(passes, p)) continue;
+      every += bytes;
+      if (isBegun) parted += bytes;
+      isBegun = true;
     }
   });
-  const [read = 0, write = 0, all = 0] = parted.map((some, kind) => (some > 0 ? some / (every[kind] ?? some) : 0));
-  return { read, write, all };
+  return parted > 0 ? parted / every : 0;
 }
+
+const computeParted = (set: WatchSet): Parted => ({
+  read: shareOf(set, ({ reads }, p) => (reads[p] ?? 0) > 0),
+  write: shareOf(set, ({ writes }, p) => (writes[p] ?? 0) > 0),
+  all: shareOf(set, () => true),
+});
 
 /** True where so many passes may be none that their number is no value. */
 export const isParted = (share: number): boolean => share > MOST_PARTED;

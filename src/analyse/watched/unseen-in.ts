@@ -37,12 +37,13 @@ export function unlookedIn(
   watches: readonly WatchSample[],
   { lawAt, lost }: { readonly lawAt: LawAt; readonly lost: number },
 ): (part: Span) => Pick<WatchSet, "unwatched" | "lost"> {
+  const all = [...input.watches, ...(input.left_watches ?? [])];
   const found = new Map<string, Pick<WatchSet, "unwatched" | "lost">>();
   return (part) => {
     const place = `${part.begin_ns.join()}/${part.end_ns.join()}`;
     const one = found.get(place) ?? {
       unwatched: unwatchedShare(watches, part, input, lawAt),
-      lost: lost > 0 ? lostIn([...input.watches, ...(input.left_watches ?? [])], part) : 0,
+      lost: lost > 0 ? lostIn(all, part) : 0,
     };
     found.set(place, one);
     return one;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type Group, groupsOf } from "../../../../src/analyse/input/group.ts";
+import { eachGroup, type Group, groupsOf } from "../../../../src/analyse/input/group.ts";
 import { spanOf, spansOf } from "../../../../src/analyse/input/span.ts";
 import { setWithin } from "../../../../src/analyse/input/watch-set.ts";
 import { readBytesPerSecond } from "../../../../src/analyse/metrics/byte-rates.ts";
@@ -107,7 +107,7 @@ test("groups are made that are wanted, with the figures that they have among all
   const given = input({ watches: classes, steps });
   const isWanted = ({ region_type, span }: Pick<Group, "region_type" | "span">): boolean =>
     region_type === "activation" && span.step === "decode";
-  const [one, ...others] = groupsOf(given, isWanted);
+  const [one, ...others] = eachGroup(given, isWanted);
   expect(others).toEqual([]);
   const same = groupsOf(given).find(isWanted);
   if (one === undefined || same === undefined) throw new Error("no group");
