@@ -16,6 +16,9 @@ const REST_QUEUE_BYTES = 2 ** 20;
 /** What was lost is counted anew so often: to ask every collector at each poll would cost more than the polls. */
 const COUNT_LOST_NS = 1_000_000_000n;
 
+/** Of a rest, for what waits in the event loop. */
+const EVENTS_MS = 1;
+
 /** No longer than the longest rest between two polls may become on a busy machine. */
 const END_PATIENCE_MS = 100;
 
@@ -64,6 +67,15 @@ export interface Recording {
   readonly writeError: MrmTraceError | null;
   /** Peak of the time between two polls, in ms. */
   readonly slowest_poll_ms: number;
+}
+
+/**
+ * Rests in one call of the kernel, and then for what waits, such as signals and files: to go to sleep by the event loop takes 0.1 ms, in which the
+ * target would lack a CPU just after a watch began.
+ */
+async function rest(rest_ms: number): Promise<void> {
+  Bun.sleepSync(Math.max(0, rest_ms - EVENTS_MS));
+  await Bun.sleep(Math.min(rest_ms, EVENTS_MS));
 }
 
 /** Records until told to stop or until something fails, then stops every collector and closes every segment. */
@@ -130,7 +142,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     else if (writers.writtenBytes >= options.maxSizeBytes) reason = "max_size";
     else {
       for (const collector of collectors) collector.beforeRest?.();
-      await Bun.sleep(unevenRest(pace.after(now_ns, filled), random));
+      await rest(unevenRest(pace.after(now_ns, filled), random));
     }
   }
   if (options.onEnd !== undefined) await Promise.race([options.onEnd(), Bun.sleep(END_PATIENCE_MS)]);

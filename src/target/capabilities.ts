@@ -6,6 +6,7 @@ export const CAPABILITY = {
   dac_read_search: 2,
   sys_ptrace: 19,
   sys_admin: 21,
+  sys_nice: 23,
   perfmon: 38,
   bpf: 39,
   checkpoint_restore: 40,

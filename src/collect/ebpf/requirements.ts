@@ -83,6 +83,12 @@ function neededHere({ tracefs }: PrivilegeFacts): readonly Needed[] {
       cost: "no process of another user can be attached to",
     },
     {
+      name: "CAP_SYS_NICE",
+      bit: CAPABILITY.sys_nice,
+      status: "warn",
+      cost: "watches begin late where the program has a thread for each CPU, and more of them while it rests",
+    },
+    {
       name: "CAP_CHECKPOINT_RESTORE",
       bit: CAPABILITY.checkpoint_restore,
       or: CAPABILITY.sys_admin,

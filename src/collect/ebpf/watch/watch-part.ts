@@ -1,5 +1,6 @@
 /** The part that watches bytes with debug registers: drawn at random over the live regions, or named by a person. */
 import type { WatchedWord } from "../../../config/watched-word.ts";
+import { promptly } from "../../../kernel/urgent.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
 import { seededRandom } from "../../../statistics/prng.ts";
 import { calibratedCost } from "../../calibrated-cost.ts";
@@ -48,6 +49,10 @@ function follow(watch: WatchSource, row: MappingEvent): void {
     watch.onGivenBack(row.pid, addr, size_bytes, row.timestamp_ns);
 }
 
+const LATE =
+  "the tracer may not go before others on a CPU, which takes CAP_SYS_NICE: where the program has a thread for each CPU " +
+  "watches begin late, and more of them while it rests";
+
 /** Separates questions for what is in memory from the draws of a seed. */
 const RESIDENCY = 0x72657364;
 
@@ -81,6 +86,7 @@ async function start(
     ...(strings === null ? {} : { strings }),
   });
   opening.use(watch);
+  const prompt = opening.use(promptly());
   const refused = whyBlind(watch.summary().calibration);
   if (refused !== null) return { refused };
   const owned = opening.move();
@@ -127,7 +133,9 @@ async function start(
     warnings() {
       const { calibration, armed_share, beside_watches } = watch.summary();
       const slowed = calibration.copies ? copyWarning(beside_watches, calibration.copies, armed_share) : null;
-      return [registerWarning(watch.summary()), slowed].filter((warning) => warning !== null);
+      return [registerWarning(watch.summary()), slowed, prompt.isGranted ? null : LATE].filter(
+        (warning) => warning !== null,
+      );
     },
     findings() {
       const { agreement, calibration } = watch.summary();

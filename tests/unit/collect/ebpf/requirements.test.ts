@@ -27,6 +27,7 @@ describe("privileges", () => {
       "fail CAP_PERFMON",
       "warn CAP_SYS_ADMIN",
       "warn CAP_SYS_PTRACE",
+      "warn CAP_SYS_NICE",
       "warn CAP_CHECKPOINT_RESTORE",
       "fail CAP_DAC_READ_SEARCH",
       "fail perf_event_paranoid",
@@ -35,10 +36,13 @@ describe("privileges", () => {
     expect(withoutFix(checks)).toEqual([]);
   });
 
-  test("of a user are those five, and each that is left out is named with what gives it", () => {
+  test("of a user are those five and two that spare a warning, and each that is left out is named with what gives it", () => {
     const five = [BPF, PERFMON, SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE];
     const user = { uid: 1000, tracefs: "closed", perf_event_paranoid: 2 } as const;
-    expect(bad(privileges({ ...user, capabilities: only(...five) }))).toEqual(["warn CAP_SYS_ADMIN"]);
+    expect(bad(privileges({ ...user, capabilities: only(...five) }))).toEqual([
+      "warn CAP_SYS_ADMIN",
+      "warn CAP_SYS_NICE",
+    ]);
     for (const [left, expected] of [
       [BPF, "fail CAP_BPF"],
       [PERFMON, "fail CAP_PERFMON"],
@@ -54,10 +58,11 @@ describe("privileges", () => {
 
   test("need nothing for a tracefs that is open, and somebody who may mount it where nobody has", () => {
     const capabilities = only(BPF, PERFMON, SYS_PTRACE, CHECKPOINT_RESTORE);
-    expect(bad(privileges({ uid: 1000, capabilities }))).toEqual(["warn CAP_SYS_ADMIN"]);
+    expect(bad(privileges({ uid: 1000, capabilities }))).toEqual(["warn CAP_SYS_ADMIN", "warn CAP_SYS_NICE"]);
     expect(bad(privileges({ uid: 1000, capabilities, tracefs: "not mounted" }))).toEqual([
       "fail user",
       "fail CAP_SYS_ADMIN",
+      "warn CAP_SYS_NICE",
     ]);
     expect(bad(privileges({ tracefs: "not mounted" }))).toEqual([]);
   });
