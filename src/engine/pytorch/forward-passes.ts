@@ -7,9 +7,10 @@ import { nullsOf } from "../../schema/row.ts";
 import type { AddressOf, EngineProcess, EngineRow, NameAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { medianPeriod, periodsBetween } from "../probing/step-periods.ts";
-import { decodeCacheAppend, decodeJoinedRest } from "./cache-append.ts";
+import { type CacheAppend, decodeCacheAppend, decodeJoinedRest } from "./cache-append.ts";
 import type { CacheTensor } from "./cache-tensor.ts";
 import { decodeCacheWrite, isPackedWrite } from "./cache-write.ts";
+import { type CutGuesses, cutGuesses } from "./cut-guesses.ts";
 import { type DraftTurns, draftTurns } from "./draft-turns.ts";
 import { layersOfCaches } from "./moved-layers.ts";
 import { movingCaches, type TimedAppend } from "./moving-caches.ts";
@@ -41,6 +42,8 @@ interface Pass {
   multiplied: bigint | null;
   /** How many of `appends` have some behind them. */
   surrounded: number;
+  /** It put rows behind what may be a cache. */
+  hasPut: boolean;
 }
 
 /** What a thread does. */
@@ -49,6 +52,7 @@ interface Thread {
   /** It was seen to draw a token. */
   draws: boolean;
   readonly turns: DraftTurns;
+  readonly cuts: CutGuesses;
 }
 
 const THREADS = 4096;
@@ -61,6 +65,8 @@ const PACKED =
   "tokens of several sequences are packed into one (continuous batching): a pass of several may be of prompts, or decode the next one of each, so that tokens of prompts and answers are not told apart";
 const GUESSES =
   "one model guesses for another (assisted generation): its passes, and those that check its guesses, are of tokens that may not be taken, so that tokens of prompts and answers are not told apart";
+const CUT =
+  "passes check several tokens at once, of which those that were not taken are cut off the cache (guesses without a model, as by prompt lookup): they are not told apart from prompts, so that tokens of prompts and answers are not known";
 const QUANTISED =
   "most of a KV cache is kept in another form, as quantised: where that lies, and its rows, is not identifiable";
 /** Weights that could not be read: nothing has a name there. */
@@ -122,7 +128,7 @@ export function forwardPasses(
     const followed = threads.get(tid);
     if (followed !== undefined) return followed;
     if (threads.size >= THREADS) flush();
-    const thread: Thread = { pass: null, draws: false, turns: draftTurns() };
+    const thread: Thread = { pass: null, draws: false, turns: draftTurns(), cuts: cutGuesses() };
     threads.set(tid, thread);
     return thread;
   }
@@ -179,6 +185,7 @@ export function forwardPasses(
       rests: new Set(),
       multiplied: null,
       surrounded: 0,
+      hasPut: false,
     };
     memory.begin(passes);
     if (tokens === null || tokens > (n_sequences ?? 1)) return;
@@ -235,9 +242,19 @@ export function forwardPasses(
     return "kept";
   }
 
+  /** Rows of the first layer say what becomes of those of all others. */
+  function noteGuesses({ cuts }: Thread, pass: Pass, found: CacheAppend, record: RawRecord): void {
+    if (pass.hasPut) return;
+    pass.hasPut = true;
+    const isGuessed = cuts.put(found, () => pass.drawn_ns !== null);
+    // Whose guesses they are is known where another model made them.
+    if (isGuessed && !mixed.has(GUESSES)) tellMixed(CUT, record);
+  }
+
   function append(record: RawRecord): Outcome {
-    const pass = threads.get(record.tid)?.pass;
-    if (pass == null) return "under_way";
+    const thread = threads.get(record.tid);
+    const pass = thread?.pass;
+    if (thread === undefined || pass == null) return "under_way";
     if (record.unreadable !== 0) return "unreadable";
     const found = decodeCacheAppend(record.payload, record.args[JOINED]);
     if (found === null) return "implausible";
@@ -248,6 +265,7 @@ export function forwardPasses(
       hasRests ||= rest !== null;
     }
     if (found === "other" || pass.appends.length >= WRITES) return "kept";
+    noteGuesses(thread, pass, found, record);
     const timed = { append: found, timestamp_ns, tid, multiplied: { before: pass.multiplied, behind: null } };
     moving.note(timed);
     memory.keep(found.into.storage.addr);
