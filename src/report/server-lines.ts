@@ -60,7 +60,12 @@ function answersText(took: NonNullable<RunReport["requests"]>): string[] {
 }
 
 /** What of the work had not ended, and what of it nobody named, behind what was named. */
-const openText = ({ unnamed, under_way }: Pick<RequestSummary, "unnamed" | "under_way">): readonly string[] => [
+const openText = ({
+  sequences,
+  unnamed,
+  under_way,
+}: Pick<RequestSummary, "sequences" | "unnamed" | "under_way">): readonly string[] => [
+  ...(sequences === undefined ? [] : [`${formatCount(sequences)} sequences of them`]),
   ...(under_way === undefined ? [] : [`${formatCount(under_way)} of them not seen to end`]),
   ...(unnamed === undefined ? [] : [`${formatCounted(unnamed, "sequence")} without a name`]),
 ];

@@ -100,6 +100,11 @@ const requests = z.object({
   requests: count.nullable(),
   answered: count.nullable(),
   /**
+   * Rows of those that the engine names, where a request that asks for several answers, or searches by beams, has several: what follows is of
+   * each row, the prompt too; missing where each has one, and in older files.
+   */
+  sequences: count.optional(),
+  /**
    * Over the requests that tell it, as all that follows; in ms, null where none does. Those that were given up, cut or failed before any
    * token came waited for as long as that at least.
    */

@@ -13,6 +13,8 @@ export interface SequenceOwner {
   readonly request: string;
   /** Null where it is not known, or was told before. */
   readonly prompt_tokens: number | null;
+  /** Missing where it has an answer, or it is not known, or was told before. */
+  readonly generates?: false;
   /** True where the runner has that request no more. */
   readonly is_gone: boolean;
 }
@@ -32,12 +34,22 @@ export interface SequenceOwners {
   isHopeless(): boolean;
 }
 
+/** What a look says of a request. */
+interface Asked extends Pick<SequenceOwner, "prompt_tokens" | "generates"> {
+  readonly name: string;
+}
+
+function asked(states: RequestStates, name: string): Asked {
+  const isPooled = states.generates(name) === false;
+  return { name, prompt_tokens: states.promptTokens(name), ...(isPooled ? { generates: false } : {}) };
+}
+
 interface Followed {
   last: StepRequest;
   isRunning: boolean;
   name: string | null;
   /** Who had its blocks at a time. */
-  candidate: { readonly name: string; readonly prompt_tokens: number | null; readonly looked_ns: bigint } | null;
+  candidate: (Asked & { readonly looked_ns: bigint }) | null;
   /** Looks that did not find its name. */
   tries: number;
 }
@@ -60,24 +72,25 @@ export function sequenceOwners(): SequenceOwners {
 
   let found: SequenceOwner[] = [];
 
-  function call(sequence: number, one: Followed, request: string, prompt_tokens: number | null): void {
+  function call(sequence: number, one: Followed, { name, prompt_tokens, generates }: Asked): void {
     vainLooks = null;
-    one.name = request;
+    one.name = name;
     one.candidate = null;
     unnamed.delete(sequence);
-    found.push({ sequence, request, prompt_tokens, is_gone: false });
+    const answer = generates === undefined ? {} : { generates };
+    found.push({ sequence, request: name, prompt_tokens, ...answer, is_gone: false });
   }
 
   function look(sequence: number, one: Followed, states: RequestStates, looked_ns: bigint): void {
     const fitting = [...states.names].filter((name) => states.hasBlocks(name, one.last));
     const [name] = fitting;
     if (name !== undefined && fitting.length === 1) {
-      const prompt_tokens = states.promptTokens(name);
+      const request = asked(states, name);
       if (states.isAt(name, one.last)) {
-        call(sequence, one, name, prompt_tokens);
+        call(sequence, one, request);
         return;
       }
-      one.candidate = { name, prompt_tokens, looked_ns };
+      one.candidate = { ...request, looked_ns };
     }
     one.tries += 1;
     if (one.isRunning || one.tries < TRIES_BEHIND) return;
@@ -99,8 +112,7 @@ export function sequenceOwners(): SequenceOwners {
         }
         Object.assign(one, { last, isRunning: true });
         const { candidate } = one;
-        if (candidate !== null && begin_ns > candidate.looked_ns)
-          call(sequence, one, candidate.name, candidate.prompt_tokens);
+        if (candidate !== null && begin_ns > candidate.looked_ns) call(sequence, one, candidate);
       }
     },
     asks() {

@@ -9,6 +9,7 @@ function look(states: States): RequestStates {
   return {
     names: new Set(Object.keys(states)),
     promptTokens: () => 9,
+    generates: (name) => (name === "pooled" ? false : null),
     hasBlocks: (name, { blocks }) => blocks.every((block, i) => states[name]?.blocks[i] === block),
     isAt: (name, { length, tokens }) => states[name]?.computed === length - tokens,
     keepsPrefixes: () => true,
@@ -26,6 +27,17 @@ describe("a sequence", () => {
     owners.take(look({ a: { blocks: [1, 2], computed: 9 }, b: { blocks: [1, 3], computed: 9 } }), 2n);
     expect(namesIn(owners)).toEqual(["0 a", "1 b"]);
     expect(owners.asks()).toBeNull();
+  });
+
+  test("is told to have no answer where its request is pooled", () => {
+    const owners = sequenceOwners();
+    owners.note(1n, [0, 1], [step(10, 1, 2), step(10, 1, 3)]);
+    owners.take(look({ a: { blocks: [1, 2], computed: 9 }, pooled: { blocks: [1, 3], computed: 7 } }), 2n);
+    owners.note(3n, [1], [step(11, 1, 3)]);
+    expect(owners.told().map(({ request, generates }) => [request, generates])).toEqual([
+      ["a", undefined],
+      ["pooled", false],
+    ]);
   });
 
   test("is the request's that had its blocks before it went on, however far it had come then", () => {
