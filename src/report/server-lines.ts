@@ -96,6 +96,9 @@ export function requestsText({ requests: took }: RunReport): string | null {
     ...sharesText("first token", took.ttft_ms, ms),
     ...sharesText("of which waited", took.wait_ms, ms),
     ...sharesText("between tokens", took.token_gap_ms, ms),
+    ...(took.bunched === undefined
+      ? []
+      : [`between tokens of ${formatCount(took.bunched)} not identifiable, as several came at once`]),
     ...promptsText(took),
     ...answersText(took),
     ...sharesText("KV of a request", took.kv_bytes, formatBytes),

@@ -110,6 +110,9 @@ export function summaryOf(all: readonly RequestFigure[], waited: readonly number
   const served = all.filter(({ status }) => status === "served");
   const others = wholeRequests(served.map(({ request }) => request)).count;
   const answered = figures.filter(({ status }) => status === "answered");
+  const bunched = answered.filter(
+    ({ token_gap_p50_ns, streamed_tokens }) => token_gap_p50_ns === null && (streamed_tokens ?? 2) > 1,
+  ).length;
   const begun = figures.filter(({ ttft_ns, wait_ns }) => ttft_ns === null && wait_ns !== null).length;
   const each = <K extends keyof RequestFigure>(name: K) => figures.map((figure) => figure[name]);
   /** Null where no request tells it. */
@@ -122,6 +125,7 @@ export function summaryOf(all: readonly RequestFigure[], waited: readonly number
     // When a batch took one of these is not told: it may not have waited at all.
     wait_ms: times("wait_ns", new Array<number>(Math.max(0, waited.length - begun)).fill(0)),
     token_gap_ms: shares(each("token_gap_p50_ns"), 1e6),
+    ...(bunched > 0 ? { bunched } : {}),
     prompt_tokens: sum(answered.map(({ prompt_tokens }) => prompt_tokens)),
     reused_tokens: sum(answered.map(({ reused_tokens }) => reused_tokens)),
     output_tokens: sum(answered.map(({ output_tokens }) => output_tokens)),

@@ -57,7 +57,7 @@ describe("the figures of a block", () => {
   const counts = { prompt_tokens: 9, evaluated_tokens: 7, output_tokens: 3, output_ns: 4e6, sequence_id: null };
   /** Tokens at the time of the first and after each gap. */
   const answer = (first_ms: number, gaps_ms: readonly number[], ttft_ms: number) => ({
-    ...{ first_token_ns: BigInt(first_ms * 1e6), gaps_ms, ttft_ms, counts },
+    ...{ first_token_ns: BigInt(first_ms * 1e6), gaps_ms, is_each_timed: true, ttft_ms, counts },
     ...{ sent_ns: 0n, last_token_ns: null, end_ns: 0n, name: null },
     tokens: gaps_ms.length + 1,
   });
