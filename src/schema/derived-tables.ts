@@ -171,7 +171,7 @@ export const DERIVED_TABLES = {
         "left_prefix_cache",
         "bool",
         "",
-        "The block could still be found by its prefix when it was given out again; null where nothing is given out in blocks, or it is not known whether prefixes are kept.",
+        "The block could still be found by its prefix when it was given out again, unless its program emptied the prefix cache before, which is not seen; null where nothing is given out in blocks, or it is not known whether prefixes are kept.",
       ),
       col(
         "moves",

@@ -42,7 +42,7 @@ interface OpenStep {
 }
 
 const OTHER_BLOCKS =
-  "no look at the requests of its model runner found one with the blocks of a sequence, as where several kinds of layers have blocks of their own, or where requests end at once";
+  "no look at the requests of its model runner found one with the blocks of a sequence, as where several kinds of layers have blocks of their own, where requests end at once, or where the runner keeps them in another form, as its second version (which needs Triton)";
 
 const OTHER_MODEL =
   "a second cache came up behind steps with the first, as where a process has two models: weights by name, requests and settings are those of the first, steps and caches those of both";
@@ -262,8 +262,13 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     const asks = owners.asks();
     if (!isNew || asks === null || monotonicNs() < lookedNs + (asks === "names" ? NAMING_NS : ENDING_NS)) return;
     const found = finder.find(read);
-    const states = found === null ? null : requestStates(read, found, classes);
-    if (states === null) return;
+    if (found === null) return;
+    const states = requestStates(read, found, classes);
+    if (states === null) {
+      owners.take(null, monotonicNs());
+      lookedNs = monotonicNs();
+      return;
+    }
     isNew = false;
     if (keepsPrefixes === null) {
       keepsPrefixes = states.keepsPrefixes();

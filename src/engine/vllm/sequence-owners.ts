@@ -24,8 +24,8 @@ export interface SequenceOwners {
   note(begin_ns: bigint, sequences: readonly number[], requests: readonly StepRequest[]): void;
   /** What another look may tell: names of sequences, or only which of those that stopped have ended; null for nothing. */
   asks(): "names" | "ends" | null;
-  /** What a look that ended by now found. */
-  take(states: RequestStates, now_ns: bigint): void;
+  /** What a look that ended by now found; null where the requests could not be read. */
+  take(states: RequestStates | null, now_ns: bigint): void;
   /** What became known since it was asked last. */
   told(): SequenceOwner[];
   /** Sequences that were gone before they had a name. */
@@ -98,6 +98,16 @@ export function sequenceOwners(): SequenceOwners {
     unnamed.add(sequence);
   }
 
+  function takeEach(states: RequestStates, now_ns: bigint): void {
+    for (const [sequence, one] of followed) {
+      if (one.name === null) look(sequence, one, states, now_ns);
+      else if (!one.isRunning && !states.names.has(one.name)) {
+        followed.delete(sequence);
+        found.push({ sequence, request: one.name, prompt_tokens: null, is_gone: true });
+      }
+    }
+  }
+
   return {
     note(begin_ns, sequences, requests) {
       if (isHopeless()) return;
@@ -120,13 +130,7 @@ export function sequenceOwners(): SequenceOwners {
       return followed.values().some(({ name, isRunning }) => name !== null && !isRunning) ? "ends" : null;
     },
     take(states, now_ns) {
-      for (const [sequence, one] of followed) {
-        if (one.name === null) look(sequence, one, states, now_ns);
-        else if (!one.isRunning && !states.names.has(one.name)) {
-          followed.delete(sequence);
-          found.push({ sequence, request: one.name, prompt_tokens: null, is_gone: true });
-        }
-      }
+      if (states !== null) takeEach(states, now_ns);
       if (vainLooks !== null) vainLooks += 1;
       if (isHopeless()) followed.clear();
     },

@@ -86,6 +86,23 @@ describe("a sequence", () => {
     expect([namesIn(owners), owners.asks()]).toEqual([["0 a gone"], null]);
   });
 
+  test("is asked for no longer where the requests of the engine can never be read", () => {
+    const owners = sequenceOwners();
+    for (let i = 0n; i < 255n; i++) {
+      owners.note(i, [0], [step(10, 1, 2)]);
+      owners.take(null, i);
+    }
+    expect([owners.asks(), owners.isHopeless()]).toEqual(["names", false]);
+    owners.take(null, 256n);
+    expect([owners.asks(), owners.isHopeless()]).toEqual([null, true]);
+    // One moment in which they are changed is none of these.
+    const named = sequenceOwners();
+    named.note(1n, [0], [step(10, 1, 2)]);
+    named.take(look({ a: { blocks: [1, 2], computed: 9 } }), 2n);
+    for (let i = 0n; i < 300n; i++) named.take(null, i);
+    expect(named.isHopeless()).toBe(false);
+  });
+
   test("is asked for no longer where no request ever has the blocks of any", () => {
     const owners = sequenceOwners();
     const none = look({ a: { blocks: [7], computed: 9 } });
