@@ -16,6 +16,7 @@ import { layersOfCaches } from "./moved-layers.ts";
 import { movingCaches, type TimedAppend } from "./moving-caches.ts";
 import { namedWeights } from "./named-weights.ts";
 import { operandWeights } from "./operand-weights.ts";
+import { passLengths } from "./pass-lengths.ts";
 import { type PassMemoryTold, passMemory } from "./pass-memory.ts";
 import { BLOCK, BLOCK_BYTES, DIMENSION, JOINED, PROBE } from "./probes.ts";
 import { pythonObjectMemory } from "./python-objects.ts";
@@ -44,6 +45,8 @@ interface Pass {
   surrounded: number;
   /** It put rows behind what may be a cache. */
   hasPut: boolean;
+  /** It put them behind others. */
+  goesOn: boolean;
 }
 
 /** What a thread does. */
@@ -53,6 +56,7 @@ interface Thread {
   draws: boolean;
   readonly turns: DraftTurns;
   readonly cuts: CutGuesses;
+  readonly lengths: ReturnType<typeof passLengths>;
 }
 
 const THREADS = 4096;
@@ -67,6 +71,8 @@ const GUESSES =
   "one model guesses for another (assisted generation): its passes, and those that check its guesses, are of tokens that may not be taken, so that tokens of prompts and answers are not told apart";
 const CUT =
   "passes check several tokens at once, of which those that were not taken are cut off the cache (guesses without a model, as by prompt lookup): they are not told apart from prompts, so that tokens of prompts and answers are not known";
+const RECOMPUTED =
+  "each token is computed with the whole text before it (there is no KV cache), so that tokens of prompts and answers are not told apart";
 const QUANTISED =
   "most of a KV cache is kept in another form, as quantised: where that lies, and its rows, is not identifiable";
 /** Weights that could not be read: nothing has a name there. */
@@ -128,7 +134,13 @@ export function forwardPasses(
     const followed = threads.get(tid);
     if (followed !== undefined) return followed;
     if (threads.size >= THREADS) flush();
-    const thread: Thread = { pass: null, draws: false, turns: draftTurns(), cuts: cutGuesses() };
+    const thread: Thread = {
+      pass: null,
+      draws: false,
+      turns: draftTurns(),
+      cuts: cutGuesses(),
+      lengths: passLengths(),
+    };
     threads.set(tid, thread);
     return thread;
   }
@@ -149,6 +161,7 @@ export function forwardPasses(
     thread.pass = null;
     if (pass === null) return;
     if (next_ns !== null) memory.end(pass.number, next_ns);
+    noteLength(thread, pass);
     const isWhole = pass.drawn_ns !== null || next_ns !== null;
     move(pass, isWhole);
     const { row, table, drawn_ns, writes } = pass;
@@ -164,6 +177,14 @@ export function forwardPasses(
     const detail = JSON.stringify({ mixes_tokens: true });
     if (mixed.size === 0) rows.push({ ...nothing, timestamp_ns, pid, tid, kind: "engine", detail });
     mixed.add(why);
+  }
+
+  function noteLength({ lengths }: Thread, { row, table, drawn_ns, writes, goesOn }: Pass): void {
+    const { timestamp_ns, tid, n_tokens: tokens, n_sequences: sequences } = row;
+    if (table === null || tokens === null) return;
+    const isDrawn = drawn_ns !== null;
+    const said = lengths.pass({ table: table.key, tokens, sequences, isDrawn, goesOn: goesOn || writes.length > 0 });
+    if (said !== null) tellMixed(said === "packed" ? PACKED : RECOMPUTED, { timestamp_ns, tid });
   }
 
   function begin(thread: Thread, { timestamp_ns, tid }: RawRecord, lookup: Lookup | null): void {
@@ -186,6 +207,7 @@ export function forwardPasses(
       multiplied: null,
       surrounded: 0,
       hasPut: false,
+      goesOn: false,
     };
     memory.begin(passes);
     if (tokens === null || tokens > (n_sequences ?? 1)) return;
@@ -246,6 +268,7 @@ export function forwardPasses(
   function noteGuesses({ cuts }: Thread, pass: Pass, found: CacheAppend, record: RawRecord): void {
     if (pass.hasPut) return;
     pass.hasPut = true;
+    pass.goesOn = found.before !== null;
     const isGuessed = cuts.put(found, () => pass.drawn_ns !== null);
     // Whose guesses they are is known where another model made them.
     if (isGuessed && !mixed.has(GUESSES)) tellMixed(CUT, record);

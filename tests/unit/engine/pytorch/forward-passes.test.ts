@@ -263,6 +263,26 @@ describe("a forward pass", () => {
     expect(told(4)).toEqual([0, 0]);
   });
 
+  test.each([
+    ["no KV cache", (i: number) => [1, 10 + i]],
+    ["continuous batching", () => [7]],
+  ])("tells that nobody knows whose tokens it has, where there is %s", (why, sizes) => {
+    const told = (count: number) => {
+      const { state, lookup, draw } = process();
+      for (let i = 0; i < count; i++) {
+        lookup(BigInt(100 * i + 10), WORDS, sizes(i));
+        draw(BigInt(100 * i + 50));
+      }
+      state.flush();
+      const rows = state.takeRows().steps.filter((step) => step.kind === "engine" && mixesTokens(step)).length;
+      return [rows, state.untold?.().filter((one) => one.includes(why)).length];
+    };
+    expect([told(3), told(9)]).toEqual([
+      [0, 0],
+      [1, 1],
+    ]);
+  });
+
   test("that cannot be read has no tokens, and is counted", () => {
     const { lookup, state, draw, passes } = process();
     expect(lookup(10n, WORDS, [1, 4], { sizes: [10, 64], elements: 1 })).toBe("implausible");
