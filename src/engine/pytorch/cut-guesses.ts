@@ -1,6 +1,7 @@
 /**
  * Whether passes check what was guessed, by what becomes of their rows: a token is drawn from each row of such a pass, and the rows of
- * guesses that were not taken are cut off the cache before the next pass. So it is whatever guessed them, also without a model of its own.
+ * guesses that were not taken are cut off the cache before the next pass. Where all were taken the next check follows with no pass of one
+ * token between. So it is whatever guessed them, also without a model of its own.
  */
 import type { CacheAppend } from "./cache-append.ts";
 
@@ -27,7 +28,7 @@ interface Left {
   readonly isDrawn: () => boolean;
 }
 
-/** So many passes of several tokens in a row of which a part was cut off: a program may cut a prompt once, as behind what two have alike. */
+/** So many checks in a row: a program may cut a prompt once, as behind what two have alike, or ask for one token of a text that goes on. */
 const CHECKS = 3;
 /** Caches of a thread whose last pass is remembered. */
 const CACHES = 64;
@@ -38,11 +39,14 @@ export function cutGuesses(): CutGuesses {
   const left = new Map<bigint, Left>();
   let checks = 0;
 
-  function judge({ rows, count, isBehind, isDrawn }: Left, kept: number): void {
+  /** @param kept rows of it that the next pass finds @param next how many that one puts behind them */
+  function judge({ rows, count, isBehind, isDrawn }: Left, kept: number, next: number): void {
     const cut = rows - kept;
     if (count < 2) return;
-    if (cut > 0 && cut < count && isDrawn()) checks += 1;
-    // A prompt that goes on where the cache ends stays whole, and so do guesses that were all taken.
+    const isInMidst = cut > 0 && cut < count;
+    // A prompt that goes on where the cache ends stays whole too, and one token after another comes behind it.
+    const isWhole = cut === 0 && isBehind && next > 1;
+    if (isDrawn() && (isInMidst || isWhole)) checks += 1;
     else if (isBehind) checks = 0;
   }
 
@@ -52,7 +56,7 @@ export function cutGuesses(): CutGuesses {
       if (before !== null && last !== undefined) {
         left.delete(before.structure);
         // It may begin with a window of what was left.
-        if (checks < CHECKS) judge(last, before.from + before.rows);
+        if (checks < CHECKS) judge(last, before.from + before.rows, count);
       }
       if (left.size >= CACHES) left.clear();
       left.set(into.storage.structure, { rows: into.rows, count, isBehind: before !== null, isDrawn });

@@ -70,7 +70,7 @@ const PACKED =
 const GUESSES =
   "one model guesses for another (assisted generation): its passes, and those that check its guesses, are of tokens that may not be taken, so that tokens of prompts and answers are not told apart";
 const CUT =
-  "passes check several tokens at once, of which those that were not taken are cut off the cache (guesses without a model, as by prompt lookup): they are not told apart from prompts, so that tokens of prompts and answers are not known";
+  "passes of several tokens go on in a cache with a token drawn from each, and lose a part of their rows or come one behind the other, as those that check guesses (prompt lookup): they are not told apart from prompts, so that tokens of prompts and answers are not known";
 const RECOMPUTED =
   "each token is computed with the whole text before it (there is no KV cache), so that tokens of prompts and answers are not told apart";
 const QUANTISED =

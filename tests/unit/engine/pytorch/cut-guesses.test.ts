@@ -41,9 +41,16 @@ describe("what passes put behind a cache", () => {
     expect(shows([prompt, ...Array.from({ length: 4 }, () => ({ found: 20, count: 5, from: 2 }))])).toBe(true);
   });
 
-  test("are none where all or none of it stays, or no token was drawn in between", () => {
-    const kept = Array.from({ length: 9 }, (_, i) => ({ found: 20 + 5 * i, count: 5 }));
-    expect(shows([prompt, ...kept])).toBe(false);
+  test("are guesses too where all of them stay, and no pass of one token comes between", () => {
+    const kept = (count: number, drawn = true) =>
+      Array.from({ length: count }, (_, i) => ({ found: 20 + 5 * i, count: 5, drawn }));
+    expect(shows([prompt, ...kept(4)])).toBe(true);
+    expect(shows([prompt, ...kept(3)])).toBe(false);
+    // A prompt that is computed in parts: a token is drawn from the last alone.
+    expect(shows([prompt, ...kept(9, false)])).toBe(false);
+  });
+
+  test("are none where none of it stays, or no token was drawn in between", () => {
     const choices = Array.from({ length: 9 }, () => ({ found: 20, count: 5 }));
     expect(shows([prompt, ...choices])).toBe(false);
     expect(shows([prompt, ...rounds(9, 20, { drawn: false })])).toBe(false);

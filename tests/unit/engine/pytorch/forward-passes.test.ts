@@ -253,13 +253,16 @@ describe("a forward pass", () => {
         kept += stay;
       };
       pass(20, 20);
-      for (let i = 0; i < 5; i++) pass(5, 1 + taken);
+      for (let i = 0; i < 5; i++) {
+        pass(5, 1 + taken);
+        if (taken === 4) pass(1, 1);
+      }
       state.flush();
       const rows = state.takeRows().steps.filter((step) => step.kind === "engine" && mixesTokens(step)).length;
       return [rows, state.untold?.().filter((why) => why.includes("prompt lookup")).length];
     };
     expect(told(1)).toEqual([1, 1]);
-    // All of them stay: these are prompts, or nobody could say that they are not.
+    // All of them stay, and an answer comes: a conversation does so too.
     expect(told(4)).toEqual([0, 0]);
   });
 
