@@ -202,7 +202,12 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     step.isDecode = n_tokens === n_sequences;
     step.row = { ...step.row, n_tokens, n_sequences };
     if (listed === null) return true;
-    const { kv_rows, kv_row_cells, shared, freed, prompts } = rows.of.rowsOf(listed);
+    const { kv_rows, kv_row_cells, shared, freed, prompts: begun } = rows.of.rowsOf(listed);
+    // The last part of a prompt that was computed in parts may have one token.
+    const ending = kv_rows.filter(
+      ([sequence, position, count]) => count === 1 && owners.isAtPrompt(sequence, position),
+    );
+    const prompts = [...new Set([...begun, ...ending.map(([sequence]) => sequence)])];
     step.isDecode &&= prompts.length === 0;
     const detail = { kv_rows, kv_row_cells, ...(prompts.length > 0 ? { prompt_sequences: prompts } : {}) };
     const sequences = kv_rows.map(([sequence]) => sequence);

@@ -22,6 +22,8 @@ export interface SequenceOwner {
 export interface SequenceOwners {
   /** A step that began at a time worked on these: their sequences, and what each has. */
   note(begin_ns: bigint, sequences: readonly number[], requests: readonly StepRequest[]): void;
+  /** True where a position is known to be of the prompt of a sequence's request. */
+  isAtPrompt(sequence: number, position: number): boolean;
   /** What another look may tell: names of sequences, or only which of those that stopped have ended; null for nothing. */
   asks(): "names" | "ends" | null;
   /** What a look that ended by now found; null where the requests could not be read. */
@@ -48,6 +50,8 @@ interface Followed {
   last: StepRequest;
   isRunning: boolean;
   name: string | null;
+  /** Of its request; null where that, or its prompt, is not known. */
+  prompt_tokens: number | null;
   /** Who had its blocks at a time. */
   candidate: (Asked & { readonly looked_ns: bigint }) | null;
   /** Looks that did not find its name. */
@@ -75,6 +79,7 @@ export function sequenceOwners(): SequenceOwners {
   function call(sequence: number, one: Followed, { name, prompt_tokens, generates }: Asked): void {
     vainLooks = null;
     one.name = name;
+    one.prompt_tokens = prompt_tokens;
     one.candidate = null;
     unnamed.delete(sequence);
     const answer = generates === undefined ? {} : { generates };
@@ -117,7 +122,7 @@ export function sequenceOwners(): SequenceOwners {
         if (last === undefined) continue;
         const one = followed.get(sequence);
         if (one === undefined) {
-          followed.set(sequence, { last, isRunning: true, name: null, candidate: null, tries: 0 });
+          followed.set(sequence, { last, isRunning: true, name: null, prompt_tokens: null, candidate: null, tries: 0 });
           continue;
         }
         Object.assign(one, { last, isRunning: true });
@@ -125,6 +130,7 @@ export function sequenceOwners(): SequenceOwners {
         if (candidate !== null && begin_ns > candidate.looked_ns) call(sequence, one, candidate);
       }
     },
+    isAtPrompt: (sequence, position) => position < (followed.get(sequence)?.prompt_tokens ?? 0),
     asks() {
       if (followed.values().some(({ name, tries }) => name === null && tries < MOST_TRIES)) return "names";
       return followed.values().some(({ name, isRunning }) => name !== null && !isRunning) ? "ends" : null;

@@ -29,6 +29,15 @@ describe("a sequence", () => {
     expect(owners.asks()).toBeNull();
   });
 
+  test("is at its prompt where it stands before the end of what its request asked", () => {
+    const owners = sequenceOwners();
+    owners.note(1n, [0, 1], [step(5, 1, 2), step(10, 1, 3)]);
+    owners.take(look({ a: { blocks: [1, 2], computed: 4 } }), 2n);
+    // The prompt has 9 tokens; of the other sequence nobody knows its request.
+    expect([4, 8, 9].map((position) => owners.isAtPrompt(0, position))).toEqual([true, true, false]);
+    expect([owners.isAtPrompt(1, 3), owners.isAtPrompt(7, 0)]).toEqual([false, false]);
+  });
+
   test("is told to have no answer where its request is pooled", () => {
     const owners = sequenceOwners();
     owners.note(1n, [0, 1], [step(10, 1, 2), step(10, 1, 3)]);
