@@ -91,6 +91,13 @@ describe("the figures of a block", () => {
     ]);
   });
 
+  test("have times between tokens of those answers alone of which events tell them", () => {
+    const bunched = { ...answer(110, [9, 0], 10), is_each_timed: false };
+    const some = { ...block, clients: [[bunched], [answer(195, [4, 6], 60)]] };
+    expect(servedFigures(some)).toMatchObject({ tokens_per_s: 4 / 0.019, token_p50_ms: 5 });
+    expect(figuresByClient(some).map(({ token_p50_ms }) => token_p50_ms)).toEqual([null, 5]);
+  });
+
   test("are not known where nothing came, and the engine's only where it tells them of every answer", () => {
     const silent = { ...block, clients: [[answer(110, [1], 1)], [{ ...answer(120, [1], 1), counts: null }]] };
     expect(servedFigures(silent).engine_tokens_per_s).toBeNull();
