@@ -4,7 +4,7 @@
  * [--world TEXT] [--traces FOLDER] [--write]`. Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy
  * with N seeds, from --first on (1), or, with --sources, every world of sources other than watches, or, with --traced, real programs
  * of which the exact trace is sampled, or, with --per-byte, the worlds in which words differ, for the figures that count each byte once;
- * with --write their table of docs/accuracy.md, docs/accuracy-watches.md or docs/accuracy-samples.md is written anew. With --most
+ * with --write their table is written anew, in docs/accuracy-watches.md, -sources.md, -samples.md or -per-byte.md. With --most
  * a world of which a row is in doubt after N seeds runs on to so many. It needs neither root nor an idle machine. A run of a world takes
  * about a third of a second of CPU: all 171 with 200 seeds take some 90 minutes of two CPUs.
  *
@@ -53,15 +53,14 @@ const all =
   sourceWorlds?.map((world) => ({ name: world.name, coverage: () => sourceCoverage(world, { seeds, first }) })) ??
   kinds.map((kind) => ({ name: kind.name, coverage: () => coverageOf(kind, { seeds, most, first, families }) }));
 const worlds = all.filter(({ name }) => name.includes(values.world));
-const TABLE = values.traced
-  ? "table of traced programs"
+const [TABLE, PAGE_NAME] = values.traced
+  ? ["table of traced programs", "samples"]
   : values.sources
-    ? "table of other sources"
+    ? ["table of other sources", "sources"]
     : values["per-byte"]
-      ? "table of figures per byte"
-      : "table";
-const PAGES: Readonly<Record<string, string>> = { "table of traced programs": "samples", table: "watches" };
-const PAGE = join(import.meta.dir, "..", "docs", TABLE in PAGES ? `accuracy-${PAGES[TABLE]}.md` : "accuracy.md");
+      ? ["table of figures per byte", "per-byte"]
+      : ["table", "watches"];
+const PAGE = join(import.meta.dir, "..", "docs", `accuracy-${PAGE_NAME}.md`);
 const [BEGIN, END] = [`<!-- ${TABLE} -->`, `<!-- end of ${TABLE} -->`];
 
 /** Rows of the worlds of one child, a line each. */

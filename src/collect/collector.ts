@@ -62,6 +62,8 @@ export interface Collector {
   start(target: Target): Promise<void>;
   /** What came since the last call, in batches of a row or more, each good until the next; never blocks, called every few ms. */
   batches(): Batch[];
+  /** What is best done last, once all batches are taken, right before the recorder rests; absent where nothing is. */
+  beforeRest?(): void;
   /** How long what it follows can wait between two calls of `batches`, in ms; absent where only rings are to be emptied. */
   patienceMs?(): number;
   /**

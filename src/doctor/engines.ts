@@ -43,7 +43,7 @@ interface ListedEngine {
 }
 
 const ALL =
-  "tensors by name, steps and tokens, and rows of KV caches, but not of models with layers that look back over a window or that keep a state";
+  "tensors by name, steps and tokens, and rows of KV caches, but not of layers that keep a state, nor where it is not certain how far layers look back over a window";
 const WEIGHTS = "weights by name where a file of them stays mapped";
 const PAGED =
   "on a CPU, x86-64, as in 0.32: the KV cache by layer, rows and sequences, steps and tokens, and with Python 3.11 to 3.13 weights and requests by name; activations are not identifiable";

@@ -128,7 +128,10 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     else if (options.durationNs !== undefined && now_ns - begin_ns >= BigInt(Math.round(options.durationNs)))
       reason = "duration";
     else if (writers.writtenBytes >= options.maxSizeBytes) reason = "max_size";
-    else await Bun.sleep(unevenRest(pace.after(now_ns, filled), random));
+    else {
+      for (const collector of collectors) collector.beforeRest?.();
+      await Bun.sleep(unevenRest(pace.after(now_ns, filled), random));
+    }
   }
   if (options.onEnd !== undefined) await Promise.race([options.onEnd(), Bun.sleep(END_PATIENCE_MS)]);
   const end_ns = monotonicNs();

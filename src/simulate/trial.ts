@@ -75,6 +75,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     }
     before = now;
     source.poll(BigInt(Math.round(now)));
+    source.arm(BigInt(Math.round(now)));
     batches.push(...source.batches());
   }
   machine.setNow(world.run_ns);

@@ -142,6 +142,7 @@ async function observe(seed: number): Promise<Run> {
   while (monotonicNs() - t0 < RUN_NS) {
     source.poll(monotonicNs());
     batches.push(...source.batches());
+    source.arm(monotonicNs());
     await Bun.sleep(3);
   }
   const t1 = monotonicNs();

@@ -34,7 +34,7 @@ function whyNoToken(status: RequestRow["status"], http_status: RequestRow["http_
 
 /** Why times between the tokens of a request are not known, where several came in an event, or some with none; null where they are, or it had few. */
 export function bunchedText({ token_gap_p50_ns, streamed_tokens, output_tokens }: RequestRow): string | null {
-  if (token_gap_p50_ns !== null || output_tokens === null) return null;
+  if (token_gap_p50_ns !== null || output_tokens === null || streamed_tokens === 0) return null;
   // One that ends at once has a word that ends it, which has no text.
   if (streamed_tokens < 2 && output_tokens <= streamed_tokens + 1) return null;
   const events = streamed_tokens === output_tokens ? "some events" : formatCounted(streamed_tokens, "event");

@@ -64,6 +64,9 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
       running.sampler.poll(monotonicNs());
       return running.parts.flatMap((part) => part.poll(monotonicNs()));
     },
+    beforeRest() {
+      for (const part of running?.parts ?? []) part.beforeRest?.(monotonicNs());
+    },
     patienceMs: () => Math.min(...(running?.parts ?? []).map(({ patienceMs }) => patienceMs ?? Infinity)),
     holds: () => Object.assign({}, ...(running?.parts ?? []).map(({ holds }) => holds)),
     leave() {

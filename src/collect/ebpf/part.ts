@@ -84,6 +84,11 @@ export interface Part extends Disposable {
   readonly holds?: Readonly<Partial<Record<StreamName, number>>>;
   /** What came since the last call, each batch good until the next; `nowNs` is CLOCK_MONOTONIC. */
   poll(nowNs: bigint): Batch[];
+  /**
+   * What is done last of a poll, right before the rest: a watch that begins while there is still work on this CPU begins
+   * while the target lacks it.
+   */
+  beforeRest?(nowNs: bigint): void;
   /** Looks at the target no more, at once: what is done while programs are detached, which takes time, is passed over. */
   leave?(): void;
   /** Detaches, so that rings and counters stand still. */

@@ -137,6 +137,16 @@ describe("recording", () => {
     expect(await shortestRestMs(40, 100, { holds: () => ({ fault: 50 }) })).toBeLessThan(STEADY_POLL_MS / 2);
   });
 
+  test("lets collectors do what is best done last once all of them gave what they had", async () => {
+    const calls: string[] = [];
+    const [first, second] = [fakeCollector(3, () => calls.push("first")), fakeCollector(3, () => calls.push("second"))];
+    const last = { ...first, beforeRest: () => void calls.push("last") };
+    const onPoll = (): void => void calls.push("told");
+    await recording([last, second], { onBatch: () => void calls.push("taken"), onPoll }).done;
+    const round = ["first", "taken", "second", "taken", "told", "last"];
+    expect(calls.slice(0, 2 * round.length)).toEqual([...round, ...round]);
+  });
+
   test("ends after its time", async () => {
     const result = await recording([fakeCollector(1)], { durationNs: 50e6 }).done;
     expect(result.reason).toBe("duration");

@@ -96,6 +96,7 @@ async function start(
       watch.poll(nowNs);
       return watch.batches();
     },
+    beforeRest: (nowNs) => watch.arm(nowNs),
     leave: () => void watch.stop(),
     detach: () => void watch.stop(),
     stop: () => watch.stop(),

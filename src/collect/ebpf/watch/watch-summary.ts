@@ -1,10 +1,14 @@
 /** What watching did, what it cost and what it lost: for the report and the run's validity. */
+import type { LedgerRow } from "../../../schema/ledger.ts";
 import type { LatePolls } from "../../../schema/run-details.ts";
 import type { StringTicks } from "../copies/beside-watches.ts";
 import type { SeenAccesses } from "./accesses.ts";
 import type { BudgetTurn } from "./budget-turns.ts";
 import type { Calibration } from "./calibrate.ts";
 import type { Tracer } from "./free-registers.ts";
+
+/** What the rows of the account of watches are of. */
+export const ACCESSES = { stream: "access", source: "watch", way: null } as const;
 
 /** How often decoding said what a pair of registers saw. */
 export interface DecoderAgreement {
@@ -125,5 +129,20 @@ export function emptyCounts(): WatchCounts {
     stale_rows: 0,
     register_retries: 0,
     register_failures: 0,
+  };
+}
+
+/** What became of the rows that were read from the ring. */
+export function decodedRow({ access_rows, incomplete_rows }: WatchCounts, seen: number): LedgerRow {
+  return {
+    ...ACCESSES,
+    stage: "decode",
+    pid: null,
+    seen,
+    kept: access_rows,
+    filtered: seen - access_rows - incomplete_rows,
+    dropped: incomplete_rows,
+    dropped_by: { watch_incomplete: incomplete_rows },
+    unseen_estimate: null,
   };
 }

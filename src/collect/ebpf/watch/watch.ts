@@ -19,7 +19,7 @@ import type { CpuTraps } from "./slots.ts";
 import type { IsGone, PlannedWatch } from "./watch-choice.ts";
 import { openWatchMachine, type WatchMachine } from "./watch-machine.ts";
 import { gatherWatchRows } from "./watch-rows.ts";
-import { countFinished, emptyCounts, type WatchSummary } from "./watch-summary.ts";
+import { ACCESSES, countFinished, decodedRow, emptyCounts, type WatchSummary } from "./watch-summary.ts";
 
 export type { WatchSummary } from "./watch-summary.ts";
 
@@ -48,8 +48,10 @@ export interface WatchOptions extends DrawSources {
 }
 
 export interface WatchSource extends Disposable {
-  /** Reads traps, ends watches and arms new ones; call it every 5 ms. `nowNs` is CLOCK_MONOTONIC. */
+  /** Reads traps and ends watches; call it every 5 ms. `nowNs` is CLOCK_MONOTONIC. */
   poll(nowNs: bigint): void;
+  /** Arms new watches, after `poll`, as the last thing before a rest. */
+  arm(nowNs: bigint): void;
   /** Rows of watches that have ended, `access` and `watch`, a quarter of a second at a time; the rest comes with `stop`. */
   batches(): Batch[];
   /** Ends the watches on bytes that were unmapped, from that moment on. */
@@ -77,7 +79,6 @@ const NAMED_AT_ONCE = 4;
 const CPUS_REST = 200n;
 /** All registers are taken. For another reason the kernel refuses one of a CPU that is off line. */
 const ENOSPC = 28;
-const PLACE = { stream: "access", source: "watch", way: null } as const;
 
 const overlapping =
   (pid: number, addr: bigint, sizeBytes: bigint): IsGone =>
@@ -312,20 +313,9 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   }
 
   function ledger(): LedgerRow[] {
-    const { access_rows, incomplete_rows, stale_rows } = counts;
     const seen = machine.rowsRead();
-    const row: LedgerRow = {
-      ...PLACE,
-      stage: "decode",
-      pid: null,
-      seen,
-      kept: access_rows,
-      filtered: seen - access_rows - incomplete_rows,
-      dropped: incomplete_rows,
-      dropped_by: { watch_incomplete: incomplete_rows },
-      unseen_estimate: null,
-    };
-    return stale_rows + seen === 0 ? [] : [...machine.ledger({ ...PLACE, stage: "ring" }), row];
+    if (counts.stale_rows + seen === 0) return [];
+    return [...machine.ledger({ ...ACCESSES, stage: "ring" }), decodedRow(counts, seen)];
   }
 
   function stop(): ReturnType<WatchSource["stop"]> {
@@ -354,6 +344,9 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       readTraps();
       finish(active.ending(machine.state, nowNs));
       if (registers.lookAgain(active.held(), nowNs)) budget.chargeRetargets(1);
+    },
+    arm(nowNs) {
+      if (stopped !== null) return;
       const most = choice.isBudgeted ? pace.atOnce : NAMED_AT_ONCE;
       for (let i = 0; i < most && armNext(nowNs); i++);
     },

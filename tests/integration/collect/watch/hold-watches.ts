@@ -15,9 +15,10 @@ const source = await startWatch({
   seed: 1,
   affinityCpus: onlineCpus(),
 });
-source.poll(monotonicNs());
+source.arm(monotonicNs());
 process.stdout.write("ready\n");
 for (;;) {
   await Bun.sleep(5);
   source.poll(monotonicNs());
+  source.arm(monotonicNs());
 }

@@ -46,6 +46,7 @@ async function pollUntil(source: WatchSource, done: () => boolean): Promise<Batc
   const polled = (): boolean => {
     source.poll(monotonicNs());
     batches.push(...source.batches());
+    source.arm(monotonicNs());
     return done();
   };
   expect(await waitUntil(polled)).toBe(true);

@@ -88,6 +88,13 @@ describe("the figures of requests", () => {
     expect(whole?.why).toContain("times between its tokens are not identifiable");
     const one = requestFigures([request(1, { ...gaps, streamed_tokens: 1, output_tokens: 1 })], steps, new Map());
     expect(one[0]?.why ?? "").not.toContain("events");
+    // Of an answer without a token nothing came, whatever the server counts.
+    const [none] = requestFigures(
+      [request(1, { ...gaps, streamed_tokens: 0, first_token_ns: null })],
+      steps,
+      new Map(),
+    );
+    expect(none).toMatchObject({ streamed_tokens: 0, why: "no token came" });
     const all = requestFigures([bunched, request(2)], steps, new Map());
     expect(summaryOf(all)).toMatchObject({ streamed_tokens: null, bunched: 1, token_gap_ms: { p50: 0.001 } });
     expect(summaryOf(all).streamed_tokens_per_s).toBe(1e6);

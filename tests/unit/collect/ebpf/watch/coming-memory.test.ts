@@ -37,6 +37,7 @@ function sinceItCame(seed: number): number[] {
     machine.setNow(now);
     if (since(now) >= THERE_NS) source.onGivenBack(region.pid, region.addr, BigInt(region.size_bytes), BigInt(now));
     source.poll(BigInt(now));
+    source.arm(BigInt(now));
     batches.push(...source.batches());
   }
   const watches = samplesOf([...batches, ...source.stop().batches], 0n, world.strata);

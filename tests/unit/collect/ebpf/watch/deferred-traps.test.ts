@@ -50,6 +50,7 @@ function figures(trapsOfRead: number) {
   for (let now = 0; now < RUN_NS; now += 20 * MS * (0.5 + random())) {
     machine.setNow(now);
     source.poll(BigInt(Math.round(now)));
+    source.arm(BigInt(Math.round(now)));
     batches.push(...source.batches());
   }
   machine.setNow(RUN_NS);

@@ -74,6 +74,7 @@ function figures(resident_only: boolean) {
     });
     before = now;
     source.poll(BigInt(now));
+    source.arm(BigInt(now));
     batches.push(...source.batches());
   }
   const { batches: last } = source.stop();

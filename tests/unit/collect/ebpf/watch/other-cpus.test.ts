@@ -46,6 +46,7 @@ function recorded(movesNs: number) {
   for (; now < RUN_NS; now += LOOK_NS) {
     simulated.setNow(now);
     source.poll(BigInt(now));
+    source.arm(BigInt(now));
     batches.push(...source.batches());
   }
   const { batches: last, summary, ledger } = source.stop();
@@ -82,6 +83,7 @@ function recordedAroundOffline() {
   for (; now < RUN_NS; now += LOOK_NS) {
     simulated.setNow(now);
     source.poll(BigInt(now));
+    source.arm(BigInt(now));
     batches.push(...source.batches());
   }
   const { batches: last, summary, ledger } = source.stop();
