@@ -5,9 +5,14 @@ import type { EndedExchange } from "./drive-messages.ts";
 import type { Exchange } from "./token-stream.ts";
 
 /** Tokens that came, times between them in whole ns, and what the server counts; null for what nobody tells. */
-export function answerNumbers({ tokens, gaps_ms, counts }: Pick<Exchange, "tokens" | "gaps_ms" | "counts">) {
+export function answerNumbers({
+  tokens,
+  gaps_ms,
+  is_each_timed,
+  counts,
+}: Pick<Exchange, "tokens" | "gaps_ms" | "is_each_timed" | "counts">) {
   const gap_ns = (p: number): number | null => {
-    const gap_ms = quantile(gaps_ms, p);
+    const gap_ms = is_each_timed ? quantile(gaps_ms, p) : null;
     return gap_ms === null ? null : Math.round(gap_ms * 1e6);
   };
   return {

@@ -28,6 +28,11 @@ export interface Exchange {
   readonly tokens: number;
   /** From each token to the next, in ms; those that came in one event share its time. */
   readonly gaps_ms: readonly number[];
+  /**
+   * False where the server counts behind the answer alone, and other tokens than events with text: several came in one, or none with some
+   * of them, and nobody says with which.
+   */
+  readonly is_each_timed: boolean;
   /** The last that the server counted; null where it counts nothing. */
   readonly counts: ServerCounts | null;
   /** True once its last event came. */
@@ -37,7 +42,10 @@ export interface Exchange {
 }
 
 export interface StreamedTokens
-  extends Pick<Exchange, "sent_ns" | "last_token_ns" | "end_ns" | "name" | "tokens" | "gaps_ms" | "counts"> {
+  extends Pick<
+    Exchange,
+    "sent_ns" | "last_token_ns" | "end_ns" | "name" | "tokens" | "gaps_ms" | "is_each_timed" | "counts"
+  > {
   /** ns of CLOCK_MONOTONIC. */
   readonly first_token_ns: bigint;
   /** From sending to the first token, in ms. */
@@ -77,6 +85,12 @@ async function* events(body: ReadableStream<Uint8Array>, { eventIn }: Dialect): 
 const msBetween = (from_ns: bigint, to_ns: bigint): number => Number(to_ns - from_ns) / 1e6;
 
 /**
+ * True where there are more tokens than events that were taken for one each, but for the word that ends an answer, which has no text.
+ * @param more tokens beyond these events @param said all tokens @param most asked for
+ */
+const isMore = (more: number, said: number, most: number): boolean => more > (said < most ? 1 : 0);
+
+/**
  * Asks for a completion and reads its stream to the end, or to its failure, which it tells and does not throw. An event
  * that does not say how many tokens there are by now is one token.
  */
@@ -88,6 +102,9 @@ export async function exchange({ url, api, signal, heard, ...request }: TokenReq
   let last_token_ns: bigint | null = null;
   let received = 0;
   const gaps_ms: number[] = [];
+  /** Events that were taken for a token each since the server said last how many there are. */
+  let guessed = 0;
+  let is_each_timed = true;
   let counts: ServerCounts | null = null;
   let named: string | null = null;
   const given = dialect.namePrefix === null ? null : freshRequestId();
@@ -107,6 +124,11 @@ export async function exchange({ url, api, signal, heard, ...request }: TokenReq
       const event = dialect.read(data, request.tokens);
       const { tokens_so_far: soFar } = event;
       const fresh = soFar === null ? event.tokens : Math.max(0, soFar - received);
+      if (soFar === null) guessed += event.tokens;
+      else {
+        is_each_timed &&= guessed === 0 || !isMore(fresh - event.tokens, soFar, request.tokens);
+        guessed = 0;
+      }
       if (fresh > 0) {
         const gap_ms = last_token_ns === null ? null : msBetween(last_token_ns, now_ns) / fresh;
         if (gap_ms !== null) for (let i = 0; i < fresh; i++) gaps_ms.push(gap_ms);
@@ -126,9 +148,11 @@ export async function exchange({ url, api, signal, heard, ...request }: TokenReq
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error));
   }
+  const said = counts?.output_tokens ?? null;
+  if (is_whole && guessed > 0 && said !== null) is_each_timed &&= !isMore(said - received, said, request.tokens);
   const name = isNameless ? `${dialect.namePrefix}${given}` : named;
   const times = { sent_ns, first_token_ns, last_token_ns, end_ns: monotonicNs() };
-  return { ...times, http_status, name, tokens: received, gaps_ms, counts, is_whole, failure };
+  return { ...times, http_status, name, tokens: received, gaps_ms, is_each_timed, counts, is_whole, failure };
 }
 
 /**

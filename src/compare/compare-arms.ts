@@ -100,7 +100,7 @@ function countWarning({ runs }: Measured): string[] {
   });
   if (apart.length === 0) return [];
   return [
-    `in ${apart.length} of ${runs.length} runs the engine counts other tokens than it streamed: see engine_tokens and streamed_tokens of each run`,
+    `in ${apart.length} of ${runs.length} runs the engine counts other tokens than it streamed, so that rates at the client may be of events with several tokens: see engine_tokens and streamed_tokens of each run`,
   ];
 }
 

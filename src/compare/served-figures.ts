@@ -22,6 +22,10 @@ function tokensWithin({ first_token_ns, gaps_ms }: StreamedTokens, from_ns: bigi
   return tokens;
 }
 
+/** Times from one token to the next, of the answers whose events tell them. */
+const tokenGaps = (answers: readonly StreamedTokens[]): number[] =>
+  answers.flatMap(({ gaps_ms, is_each_timed }) => (is_each_timed ? gaps_ms : []));
+
 /** Figures over all requests of the block; what it takes has a length of its own, so that its wall time says nothing. */
 export function servedFigures({ clients, began_ns, over_ns }: ServedBlock): Partial<FigureValues> {
   const answers = clients.flat();
@@ -41,8 +45,8 @@ export function servedFigures({ clients, began_ns, over_ns }: ServedBlock): Part
       answers.map(({ ttft_ms }) => ttft_ms),
       0.5,
     ),
-    token_p50_ms: quantile(gaps, 0.5),
-    token_p99_ms: quantile(gaps, 0.99),
+    token_p50_ms: quantile(tokenGaps(answers), 0.5),
+    token_p99_ms: quantile(tokenGaps(answers), 0.99),
     wall_s: null,
   };
 }
@@ -59,7 +63,7 @@ export function servedTokens({ clients }: ServedBlock): RunTokens {
 /** The same of each client: a server may leave one waiting for the others. */
 export function figuresByClient({ clients }: ServedBlock): ClientOfRun[] {
   return clients.map((answers) => {
-    const gaps = answers.flatMap(({ gaps_ms }) => gaps_ms);
+    const gaps = tokenGaps(answers);
     return {
       requests: answers.length,
       streamed_tokens: answers.reduce((all, { tokens }) => all + tokens, 0),

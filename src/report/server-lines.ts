@@ -60,7 +60,12 @@ function answersText(took: NonNullable<RunReport["requests"]>): string[] {
 }
 
 /** What of the work had not ended, and what of it nobody named, behind what was named. */
-const openText = ({ unnamed, under_way }: Pick<RequestSummary, "unnamed" | "under_way">): readonly string[] => [
+const openText = ({
+  sequences,
+  unnamed,
+  under_way,
+}: Pick<RequestSummary, "sequences" | "unnamed" | "under_way">): readonly string[] => [
+  ...(sequences === undefined ? [] : [`${formatCount(sequences)} sequences of them`]),
   ...(under_way === undefined ? [] : [`${formatCount(under_way)} of them not seen to end`]),
   ...(unnamed === undefined ? [] : [`${formatCounted(unnamed, "sequence")} without a name`]),
 ];
@@ -91,6 +96,9 @@ export function requestsText({ requests: took }: RunReport): string | null {
     ...sharesText("first token", took.ttft_ms, ms),
     ...sharesText("of which waited", took.wait_ms, ms),
     ...sharesText("between tokens", took.token_gap_ms, ms),
+    ...(took.bunched === undefined
+      ? []
+      : [`between tokens of ${formatCount(took.bunched)} not identifiable, as several came at once`]),
     ...promptsText(took),
     ...answersText(took),
     ...sharesText("KV of a request", took.kv_bytes, formatBytes),

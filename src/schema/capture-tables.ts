@@ -143,7 +143,7 @@ export const CAPTURE_TABLES = {
         "token_gap_p50_ns",
         "u64",
         "ns",
-        "Time from one token of the answer to the next, median; tokens of one event share its time. Null before two.",
+        "Time from one token of the answer to the next, median; tokens of one event share its time. Null before two, and where the server counts at the end alone, and other tokens than events with text.",
       ),
       opt("token_gap_p99_ns", "u64", "ns", "The same, 99th percentile."),
       opt("token_gap_max_ns", "u64", "ns", "The same, the longest."),

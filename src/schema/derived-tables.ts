@@ -171,7 +171,7 @@ export const DERIVED_TABLES = {
         "left_prefix_cache",
         "bool",
         "",
-        "The block could still be found by its prefix when it was given out again; null where nothing is given out in blocks, or it is not known whether prefixes are kept.",
+        "The block could still be found by its prefix when it was given out again, unless its program emptied the prefix cache before, which is not seen; null where nothing is given out in blocks, or it is not known whether prefixes are kept.",
       ),
       col(
         "moves",
@@ -220,7 +220,7 @@ export const DERIVED_TABLES = {
       opt("reused_tokens", "u32", "tokens", "The others, which were in its cache: prefix reuse."),
       opt("output_tokens", "u32", "tokens", "Tokens of the answer as the server counts them."),
       opt("output_ns", "u64", "ns", "Time in which the server says that it made those behind the first."),
-      opt("streamed_tokens", "u32", "tokens", "Tokens of the answer as our client received them; null without one."),
+      opt("streamed_tokens", "u32", "tokens", "Tokens of the answer at our client, null where not told (`why`)."),
       opt("sequence_id", "i32", "", "The sequence in which it was served."),
       opt(
         "kv_bytes",

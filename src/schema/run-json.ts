@@ -100,6 +100,11 @@ const requests = z.object({
   requests: count.nullable(),
   answered: count.nullable(),
   /**
+   * Rows of those that the engine names, where a request that asks for several answers, or searches by beams, has several: what follows is of
+   * each row, the prompt too; missing where each has one, and in older files.
+   */
+  sequences: count.optional(),
+  /**
    * Over the requests that tell it, as all that follows; in ms, null where none does. Those that were given up, cut or failed before any
    * token came waited for as long as that at least.
    */
@@ -107,11 +112,13 @@ const requests = z.object({
   wait_ms: share.nullable(),
   /** Of each answer the median of its times between tokens, over the answers. */
   token_gap_ms: share.nullable(),
+  /** Answers of which that is not known: several tokens came in an event, or some with none, and the server counted at the end alone; missing where there are none, and in older files. */
+  bunched: count.optional(),
   /** Sums, as the server counts; null where it did not say it of every request that was answered. */
   prompt_tokens: u64.nullable(),
   reused_tokens: u64.nullable(),
   output_tokens: u64.nullable(),
-  /** As our client received them. */
+  /** As our client received them; null where several came in an event of one of them, and nobody says how many in which. */
   streamed_tokens: u64.nullable(),
   /**
    * As the server itself tells it: all tokens of the answers, by the time in which it made those behind the first of each.

@@ -44,6 +44,10 @@ const STRATUM_WORDS = new Set<string>([
   ...["k", "v", "kv", "r", "s", "sampled", "named", "breakpoint", "reused", "most_reused"],
 ]);
 
+/** What vLLM puts before the name of a request that asks for several answers, and behind a word where it searches by beams. */
+const ANSWER_NUMBER = /^(\d{1,3}_)?(.*)$/s;
+const BEAM_NUMBER = /^\d{1,3}$/;
+
 /** Each text has one pseudonym in a run, and another in the next. */
 export interface Pseudonyms {
   name(text: string): string;
@@ -86,11 +90,14 @@ export function pseudonyms(key: Uint8Array = randomBytes(KEY_BYTES)): Pseudonyms
 
   return {
     name: (text) => (text === "" ? "" : `name-${hash("name", text)}`),
-    request: (text) =>
-      text
-        .split("-")
-        .map((part) => hash("request", part))
-        .join("-"),
+    request(text) {
+      const [, answer = "", name = ""] = ANSWER_NUMBER.exec(text) ?? [];
+      const parts = name.split("-");
+      // By these the engine's requests are told that are answers, or beams, of one.
+      const isOfEngine = (part: string, i: number): boolean =>
+        part === "beam" || (parts[i - 1] === "beam" && BEAM_NUMBER.test(part));
+      return answer + parts.map((part, i) => (isOfEngine(part, i) ? part : hash("request", part))).join("-");
+    },
     path,
     tensor: (text) => orHash("tensor", KNOWN_TENSOR, text),
     logical_id(text) {

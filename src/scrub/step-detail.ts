@@ -41,6 +41,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "full_blocks",
   "prefix_caching",
   "prompt_tokens",
+  "generates",
   "is_gone",
   "n_ctx",
   "n_batch",

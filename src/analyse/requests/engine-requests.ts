@@ -4,11 +4,14 @@ import { runsOf } from "../../label/kv/kv-tokens.ts";
 import { type NamedSequences, namedSequences } from "../../label/kv/row-owners.ts";
 import { isBatch, type StepRow } from "../../label/timeline/step-row.ts";
 import type { RequestFigure } from "./request-figures.ts";
+import { wholeRequests } from "./whole-requests.ts";
 
 /** What steps worked on for one request. */
 interface Worked {
   readonly name: string;
   prompt_tokens: number | null;
+  /** False where it is pooled, so that no token is drawn behind its prompt. */
+  generates: boolean;
   /** Of the first step: its begin, and the position of its first token. */
   readonly begin_ns: number;
   readonly position: number;
@@ -37,7 +40,7 @@ function workedOn(steps: readonly StepRow[], named: NamedSequences): Worked[] {
       const isCut = step === batches[0] && position > 0;
       const request: Worked = found.get(name) ?? {
         ...{ name, prompt_tokens, begin_ns: step.begin_ns, position, isCut, sequence, tokens: 0, end_ns: step.end_ns },
-        ...{ earlier: 0, guesses: false },
+        ...{ generates: named.generates(sequence), earlier: 0, guesses: false },
       };
       found.set(name, request);
       request.prompt_tokens ??= prompt_tokens;
@@ -92,15 +95,29 @@ function unnamedIn({ ofProcess, named }: Worker): number {
 }
 
 const UNTOLD = "its client is not ours: nobody says when it was sent";
+const partText = (parts: number): string =>
+  `it is one of ${parts} that the engine has of one request, as of its answers or beams, each with the prompt`;
 const GUESSED = "its last step worked on guesses, and nobody says which of them were taken";
 
-/** What is told of one. @param row_bytes of a token in all layers of the cache; null where that is not known */
+/** Tokens of an answer: the last of the prompt gives the first, and the last is never put in. */
+function answerTokens({ prompt_tokens, generates }: Worked, tokens: number | null): number | null {
+  if (!generates) return 0;
+  return prompt_tokens === null || tokens === null ? null : Math.max(0, tokens - prompt_tokens + 1);
+}
+
+/**
+ * What is told of one.
+ * @param row_bytes of a token in all layers of the cache; null where that is not known
+ * @param parts how many that the engine names are of the same request, this one too
+ */
 function figureOf(
-  { name, prompt_tokens, begin_ns, position, isCut, sequence, tokens: last, end_ns, earlier, guesses }: Worked,
+  one: Worked,
   request_id: number,
   row_bytes: number | null,
   originNs: bigint,
+  parts: number,
 ): RequestFigure {
+  const { name, prompt_tokens, begin_ns, position, isCut, sequence, tokens: last, end_ns, earlier, guesses } = one;
   const wide = (count: number | null): bigint | null =>
     count === null || row_bytes === null ? null : BigInt(Math.round(count * row_bytes));
   const tokens = guesses ? null : Math.max(earlier, last);
@@ -116,13 +133,12 @@ function figureOf(
     prompt_tokens,
     evaluated_tokens: isBegun ? prompt_tokens - position : null,
     reused_tokens,
-    // The last token of the prompt gives the first of the answer, and the last of the answer is never put in.
-    output_tokens: prompt_tokens === null || tokens === null ? null : Math.max(0, tokens - prompt_tokens + 1),
+    output_tokens: answerTokens(one, tokens),
     ...{ output_ns: null, streamed_tokens: null },
     sequence_id: sequence,
     kv_bytes: wide(tokens),
     saved_bytes: wide(reused_tokens),
-    why: guesses ? `${UNTOLD}; ${GUESSED}` : UNTOLD,
+    why: [UNTOLD, ...(guesses ? [GUESSED] : []), ...(parts > 1 ? [partText(parts)] : [])].join("; "),
   };
 }
 
@@ -165,8 +181,9 @@ export function engineRequests(
     return requests.map((one) => ({ one, row_bytes, isOpen: first?.named.isOver(one.sequence) !== true }));
   });
   all.sort((a, b) => a.one.begin_ns - b.one.begin_ns);
+  const whole = wholeRequests(all.map(({ one }) => one.name));
   return {
-    figures: all.map(({ one, row_bytes }, i) => figureOf(one, i + 1, row_bytes, originNs)),
+    figures: all.map(({ one, row_bytes }, i) => figureOf(one, i + 1, row_bytes, originNs, whole.partsOf(one.name))),
     underWay: new Set(all.flatMap(({ isOpen }, i) => (isOpen ? [i + 1] : []))),
     unnamed: together.reduce((sum, workers) => sum + Math.max(...workers.map(unnamedIn)), 0),
   };

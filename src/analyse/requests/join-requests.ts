@@ -4,7 +4,7 @@
  */
 
 import type { RequestRow } from "./request-batches.ts";
-import { between, type RequestFigure } from "./request-figures.ts";
+import { between, bunchedText, type RequestFigure, reasonsText } from "./request-figures.ts";
 
 /** A request of our client, and its figures without the engine's names. */
 export interface OwnRequest {
@@ -57,7 +57,7 @@ function joined({ row, figure }: OwnRequest, engine: RequestFigure): RequestFigu
     sequence_id: engine.sequence_id,
     kv_bytes: engine.kv_bytes,
     saved_bytes: engine.saved_bytes,
-    why: engine.kv_bytes === null ? "not all rows of its sequence are known" : null,
+    why: reasonsText(engine.kv_bytes === null ? "not all rows of its sequence are known" : null, bunchedText(row)),
   };
 }
 
@@ -72,7 +72,7 @@ export function joinedRequests(ours: readonly OwnRequest[], named: readonly Requ
   const taken = new Set<RequestFigure>();
   const figures = ours.map(({ row, figure }) => {
     const engine = engineRequest(row, names);
-    if (typeof engine === "string") return { ...figure, why: engine };
+    if (typeof engine === "string") return { ...figure, why: reasonsText(engine, bunchedText(row)) };
     taken.add(engine);
     return joined({ row, figure }, engine);
   });

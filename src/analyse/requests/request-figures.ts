@@ -1,5 +1,6 @@
 /** What single requests took: times of the client, tokens by the server, and what the engine's steps say of their sequences. */
 import type { RowOf } from "../../schema/row.ts";
+import { formatCounted } from "../../units.ts";
 import type { RequestBatches, RequestRow } from "./request-batches.ts";
 
 export type RequestFigure = RowOf<"request_figures">;
@@ -31,6 +32,22 @@ function whyNoToken(status: RequestRow["status"], http_status: RequestRow["http_
   return status === "failed" ? "no answer came" : "no token came";
 }
 
+/** Why times between the tokens of a request are not known, where several came in an event, or some with none; null where they are, or it had few. */
+export function bunchedText({ token_gap_p50_ns, streamed_tokens, output_tokens }: RequestRow): string | null {
+  if (token_gap_p50_ns !== null || output_tokens === null || streamed_tokens === 0) return null;
+  // One that ends at once has a word that ends it, which has no text.
+  if (streamed_tokens < 2 && output_tokens <= streamed_tokens + 1) return null;
+  const events = streamed_tokens === output_tokens ? "some events" : formatCounted(streamed_tokens, "event");
+  const tokens = streamed_tokens === output_tokens ? "several tokens or none" : formatCounted(output_tokens, "token");
+  return `${events} of its answer had ${tokens}, so that times between its tokens are not identifiable`;
+}
+
+/** Reasons one behind the other; null where there is none. */
+export function reasonsText(...reasons: readonly (string | null)[]): string | null {
+  const those = reasons.filter((reason) => reason !== null);
+  return those.length === 0 ? null : those.join("; ");
+}
+
 /** Why the wait or the bytes of a request are not known; null where both are. */
 function whyNot(
   { status, http_status, first_token_ns, sequence_id, output_tokens }: RequestRow,
@@ -59,6 +76,7 @@ export function requestFigure(
 ): RequestFigure {
   const { timestamp_ns, first_token_ns, last_token_ns } = row;
   const first_ns = batches?.first_ns ?? null;
+  const bunched = bunchedText(row);
   return {
     request_id: row.request_id,
     request: null,
@@ -75,10 +93,11 @@ export function requestFigure(
     reused_tokens: reusedTokens(row),
     output_tokens: row.output_tokens,
     output_ns: row.output_ns,
-    streamed_tokens: row.streamed_tokens,
+    // Where the server counted all of them, our client had them, whatever event they came in.
+    streamed_tokens: bunched === null || row.streamed_tokens === row.output_tokens ? row.streamed_tokens : null,
     sequence_id: row.sequence_id,
     kv_bytes,
     saved_bytes: savedBytes(row, kv_bytes),
-    why: whyNot(row, batches, kv_bytes),
+    why: reasonsText(whyNot(row, batches, kv_bytes), bunched),
   };
 }

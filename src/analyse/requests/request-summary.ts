@@ -3,6 +3,7 @@ import type { RequestSummary } from "../../schema/run-json.ts";
 import { quantile } from "../../statistics/quantile.ts";
 import type { RequestRow } from "./request-batches.ts";
 import type { RequestFigure } from "./request-figures.ts";
+import { wholeRequests } from "./whole-requests.ts";
 
 const WHY =
   "not identifiable: steps tell batches, not which tokens are of one request, nor when it was sent, which its client knows; with `run --serve` and in experiments of servers that client is ours";
@@ -22,9 +23,11 @@ export function namedSummary(
 ): RequestSummary {
   const held = (isOpen: boolean) =>
     figures.filter(({ request_id }) => underWay.has(request_id) === isOpen).map(({ kv_bytes }) => kv_bytes);
+  const { count } = wholeRequests(figures.map(({ request }) => request));
   return {
     ...notOurs(),
-    requests: figures.length,
+    requests: count,
+    ...(count < figures.length ? { sequences: figures.length } : {}),
     prompt_tokens: sum(figures.map(({ prompt_tokens }) => prompt_tokens)),
     reused_tokens: sum(figures.map(({ reused_tokens }) => reused_tokens)),
     output_tokens: sum(figures.map(({ output_tokens }) => output_tokens)),
@@ -104,8 +107,12 @@ function ratesOf(
 export function summaryOf(all: readonly RequestFigure[], waited: readonly number[] = []): RequestSummary {
   const figures = all.filter(({ status }) => status !== "served");
   const joined = figures.filter(({ request }) => request !== null).length;
-  const others = all.length - figures.length;
+  const served = all.filter(({ status }) => status === "served");
+  const others = wholeRequests(served.map(({ request }) => request)).count;
   const answered = figures.filter(({ status }) => status === "answered");
+  const bunched = answered.filter(
+    ({ token_gap_p50_ns, streamed_tokens }) => token_gap_p50_ns === null && (streamed_tokens ?? 2) > 1,
+  ).length;
   const begun = figures.filter(({ ttft_ns, wait_ns }) => ttft_ns === null && wait_ns !== null).length;
   const each = <K extends keyof RequestFigure>(name: K) => figures.map((figure) => figure[name]);
   /** Null where no request tells it. */
@@ -118,6 +125,7 @@ export function summaryOf(all: readonly RequestFigure[], waited: readonly number
     // When a batch took one of these is not told: it may not have waited at all.
     wait_ms: times("wait_ns", new Array<number>(Math.max(0, waited.length - begun)).fill(0)),
     token_gap_ms: shares(each("token_gap_p50_ns"), 1e6),
+    ...(bunched > 0 ? { bunched } : {}),
     prompt_tokens: sum(answered.map(({ prompt_tokens }) => prompt_tokens)),
     reused_tokens: sum(answered.map(({ reused_tokens }) => reused_tokens)),
     output_tokens: sum(answered.map(({ output_tokens }) => output_tokens)),

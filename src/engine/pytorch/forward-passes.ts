@@ -7,14 +7,16 @@ import { nullsOf } from "../../schema/row.ts";
 import type { AddressOf, EngineProcess, EngineRow, NameAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { medianPeriod, periodsBetween } from "../probing/step-periods.ts";
-import { decodeCacheAppend, decodeJoinedRest } from "./cache-append.ts";
+import { type CacheAppend, decodeCacheAppend, decodeJoinedRest } from "./cache-append.ts";
 import type { CacheTensor } from "./cache-tensor.ts";
 import { decodeCacheWrite, isPackedWrite } from "./cache-write.ts";
+import { type CutGuesses, cutGuesses } from "./cut-guesses.ts";
 import { type DraftTurns, draftTurns } from "./draft-turns.ts";
 import { layersOfCaches } from "./moved-layers.ts";
 import { movingCaches, type TimedAppend } from "./moving-caches.ts";
 import { namedWeights } from "./named-weights.ts";
 import { operandWeights } from "./operand-weights.ts";
+import { passLengths } from "./pass-lengths.ts";
 import { type PassMemoryTold, passMemory } from "./pass-memory.ts";
 import { BLOCK, BLOCK_BYTES, DIMENSION, JOINED, PROBE } from "./probes.ts";
 import { pythonObjectMemory } from "./python-objects.ts";
@@ -41,6 +43,10 @@ interface Pass {
   multiplied: bigint | null;
   /** How many of `appends` have some behind them. */
   surrounded: number;
+  /** It put rows behind what may be a cache. */
+  hasPut: boolean;
+  /** It put them behind others. */
+  goesOn: boolean;
 }
 
 /** What a thread does. */
@@ -49,6 +55,8 @@ interface Thread {
   /** It was seen to draw a token. */
   draws: boolean;
   readonly turns: DraftTurns;
+  readonly cuts: CutGuesses;
+  readonly lengths: ReturnType<typeof passLengths>;
 }
 
 const THREADS = 4096;
@@ -61,6 +69,10 @@ const PACKED =
   "tokens of several sequences are packed into one (continuous batching): a pass of several may be of prompts, or decode the next one of each, so that tokens of prompts and answers are not told apart";
 const GUESSES =
   "one model guesses for another (assisted generation): its passes, and those that check its guesses, are of tokens that may not be taken, so that tokens of prompts and answers are not told apart";
+const CUT =
+  "passes of several tokens go on in a cache with a token drawn from each, and lose a part of their rows or come one behind the other, as those that check guesses (prompt lookup): they are not told apart from prompts, so that tokens of prompts and answers are not known";
+const RECOMPUTED =
+  "each token is computed with the whole text before it (there is no KV cache), so that tokens of prompts and answers are not told apart";
 const QUANTISED =
   "most of a KV cache is kept in another form, as quantised: where that lies, and its rows, is not identifiable";
 /** Weights that could not be read: nothing has a name there. */
@@ -122,7 +134,13 @@ export function forwardPasses(
     const followed = threads.get(tid);
     if (followed !== undefined) return followed;
     if (threads.size >= THREADS) flush();
-    const thread: Thread = { pass: null, draws: false, turns: draftTurns() };
+    const thread: Thread = {
+      pass: null,
+      draws: false,
+      turns: draftTurns(),
+      cuts: cutGuesses(),
+      lengths: passLengths(),
+    };
     threads.set(tid, thread);
     return thread;
   }
@@ -143,6 +161,7 @@ export function forwardPasses(
     thread.pass = null;
     if (pass === null) return;
     if (next_ns !== null) memory.end(pass.number, next_ns);
+    noteLength(thread, pass);
     const isWhole = pass.drawn_ns !== null || next_ns !== null;
     move(pass, isWhole);
     const { row, table, drawn_ns, writes } = pass;
@@ -158,6 +177,14 @@ export function forwardPasses(
     const detail = JSON.stringify({ mixes_tokens: true });
     if (mixed.size === 0) rows.push({ ...nothing, timestamp_ns, pid, tid, kind: "engine", detail });
     mixed.add(why);
+  }
+
+  function noteLength({ lengths }: Thread, { row, table, drawn_ns, writes, goesOn }: Pass): void {
+    const { timestamp_ns, tid, n_tokens: tokens, n_sequences: sequences } = row;
+    if (table === null || tokens === null) return;
+    const isDrawn = drawn_ns !== null;
+    const said = lengths.pass({ table: table.key, tokens, sequences, isDrawn, goesOn: goesOn || writes.length > 0 });
+    if (said !== null) tellMixed(said === "packed" ? PACKED : RECOMPUTED, { timestamp_ns, tid });
   }
 
   function begin(thread: Thread, { timestamp_ns, tid }: RawRecord, lookup: Lookup | null): void {
@@ -179,6 +206,8 @@ export function forwardPasses(
       rests: new Set(),
       multiplied: null,
       surrounded: 0,
+      hasPut: false,
+      goesOn: false,
     };
     memory.begin(passes);
     if (tokens === null || tokens > (n_sequences ?? 1)) return;
@@ -235,9 +264,20 @@ export function forwardPasses(
     return "kept";
   }
 
+  /** Rows of the first layer say what becomes of those of all others. */
+  function noteGuesses({ cuts }: Thread, pass: Pass, found: CacheAppend, record: RawRecord): void {
+    if (pass.hasPut) return;
+    pass.hasPut = true;
+    pass.goesOn = found.before !== null;
+    const isGuessed = cuts.put(found, () => pass.drawn_ns !== null);
+    // Whose guesses they are is known where another model made them.
+    if (isGuessed && !mixed.has(GUESSES)) tellMixed(CUT, record);
+  }
+
   function append(record: RawRecord): Outcome {
-    const pass = threads.get(record.tid)?.pass;
-    if (pass == null) return "under_way";
+    const thread = threads.get(record.tid);
+    const pass = thread?.pass;
+    if (thread === undefined || pass == null) return "under_way";
     if (record.unreadable !== 0) return "unreadable";
     const found = decodeCacheAppend(record.payload, record.args[JOINED]);
     if (found === null) return "implausible";
@@ -248,6 +288,7 @@ export function forwardPasses(
       hasRests ||= rest !== null;
     }
     if (found === "other" || pass.appends.length >= WRITES) return "kept";
+    noteGuesses(thread, pass, found, record);
     const timed = { append: found, timestamp_ns, tid, multiplied: { before: pass.multiplied, behind: null } };
     moving.note(timed);
     memory.keep(found.into.storage.addr);

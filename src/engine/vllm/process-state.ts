@@ -42,7 +42,7 @@ interface OpenStep {
 }
 
 const OTHER_BLOCKS =
-  "no look at the requests of its model runner found one with the blocks of a sequence, as where several kinds of layers have blocks of their own, or where requests end at once";
+  "no look at the requests of its model runner found one with the blocks of a sequence, as where several kinds of layers have blocks of their own, where requests end at once, or where the runner keeps them in another form, as its second version (which needs Triton)";
 
 const OTHER_MODEL =
   "a second cache came up behind steps with the first, as where a process has two models: weights by name, requests and settings are those of the first, steps and caches those of both";
@@ -202,7 +202,12 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     step.isDecode = n_tokens === n_sequences;
     step.row = { ...step.row, n_tokens, n_sequences };
     if (listed === null) return true;
-    const { kv_rows, kv_row_cells, shared, freed, prompts } = rows.of.rowsOf(listed);
+    const { kv_rows, kv_row_cells, shared, freed, prompts: begun } = rows.of.rowsOf(listed);
+    // The last part of a prompt that was computed in parts may have one token.
+    const ending = kv_rows.filter(
+      ([sequence, position, count]) => count === 1 && owners.isAtPrompt(sequence, position),
+    );
+    const prompts = [...new Set([...begun, ...ending.map(([sequence]) => sequence)])];
     step.isDecode &&= prompts.length === 0;
     const detail = { kv_rows, kv_row_cells, ...(prompts.length > 0 ? { prompt_sequences: prompts } : {}) };
     const sequences = kv_rows.map(([sequence]) => sequence);
@@ -262,8 +267,13 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     const asks = owners.asks();
     if (!isNew || asks === null || monotonicNs() < lookedNs + (asks === "names" ? NAMING_NS : ENDING_NS)) return;
     const found = finder.find(read);
-    const states = found === null ? null : requestStates(read, found, classes);
-    if (states === null) return;
+    if (found === null) return;
+    const states = requestStates(read, found, classes);
+    if (states === null) {
+      owners.take(null, monotonicNs());
+      lookedNs = monotonicNs();
+      return;
+    }
     isNew = false;
     if (keepsPrefixes === null) {
       keepsPrefixes = states.keepsPrefixes();

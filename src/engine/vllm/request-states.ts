@@ -9,6 +9,8 @@ export interface RequestStates {
   readonly names: ReadonlySet<string>;
   /** The tokens of a request's prompt; null where it does not say. */
   promptTokens(name: string): number | null;
+  /** False where a request is pooled, as for embeddings, so that it has no answer of tokens; null where it does not say. */
+  generates(name: string): boolean | null;
   /** True where a request has the blocks of what a step worked on, one for one, and perhaps more behind them. */
   hasBlocks(name: string, step: StepRequest): boolean;
   /** True where it stands in front of the tokens that a step works on. */
@@ -53,6 +55,11 @@ export function requestStates(
   return {
     names: new Set(states.keys()),
     promptTokens: (name) => countOf(python, stateOf(name), "num_prompt_tokens"),
+    generates(name) {
+      const pooling = python.attribute(stateOf(name), "pooling_params");
+      const kind = pooling === null ? null : python.className(pooling);
+      return kind === null ? null : kind === "NoneType";
+    },
     hasBlocks(name, { blocks }) {
       const held = blocksOf(name);
       if (held === null || held.length < blocks.length) return false;

@@ -13,6 +13,8 @@ export interface SequenceOwner {
   readonly request: string;
   /** Null where it is not known, or was told before. */
   readonly prompt_tokens: number | null;
+  /** Missing where it has an answer, or it is not known, or was told before. */
+  readonly generates?: false;
   /** True where the runner has that request no more. */
   readonly is_gone: boolean;
 }
@@ -20,10 +22,12 @@ export interface SequenceOwner {
 export interface SequenceOwners {
   /** A step that began at a time worked on these: their sequences, and what each has. */
   note(begin_ns: bigint, sequences: readonly number[], requests: readonly StepRequest[]): void;
+  /** True where a position is known to be of the prompt of a sequence's request. */
+  isAtPrompt(sequence: number, position: number): boolean;
   /** What another look may tell: names of sequences, or only which of those that stopped have ended; null for nothing. */
   asks(): "names" | "ends" | null;
-  /** What a look that ended by now found. */
-  take(states: RequestStates, now_ns: bigint): void;
+  /** What a look that ended by now found; null where the requests could not be read. */
+  take(states: RequestStates | null, now_ns: bigint): void;
   /** What became known since it was asked last. */
   told(): SequenceOwner[];
   /** Sequences that were gone before they had a name. */
@@ -32,12 +36,24 @@ export interface SequenceOwners {
   isHopeless(): boolean;
 }
 
+/** What a look says of a request. */
+interface Asked extends Pick<SequenceOwner, "prompt_tokens" | "generates"> {
+  readonly name: string;
+}
+
+function asked(states: RequestStates, name: string): Asked {
+  const isPooled = states.generates(name) === false;
+  return { name, prompt_tokens: states.promptTokens(name), ...(isPooled ? { generates: false } : {}) };
+}
+
 interface Followed {
   last: StepRequest;
   isRunning: boolean;
   name: string | null;
+  /** Of its request; null where that, or its prompt, is not known. */
+  prompt_tokens: number | null;
   /** Who had its blocks at a time. */
-  candidate: { readonly name: string; readonly prompt_tokens: number | null; readonly looked_ns: bigint } | null;
+  candidate: (Asked & { readonly looked_ns: bigint }) | null;
   /** Looks that did not find its name. */
   tries: number;
 }
@@ -60,29 +76,41 @@ export function sequenceOwners(): SequenceOwners {
 
   let found: SequenceOwner[] = [];
 
-  function call(sequence: number, one: Followed, request: string, prompt_tokens: number | null): void {
+  function call(sequence: number, one: Followed, { name, prompt_tokens, generates }: Asked): void {
     vainLooks = null;
-    one.name = request;
+    one.name = name;
+    one.prompt_tokens = prompt_tokens;
     one.candidate = null;
     unnamed.delete(sequence);
-    found.push({ sequence, request, prompt_tokens, is_gone: false });
+    const answer = generates === undefined ? {} : { generates };
+    found.push({ sequence, request: name, prompt_tokens, ...answer, is_gone: false });
   }
 
   function look(sequence: number, one: Followed, states: RequestStates, looked_ns: bigint): void {
     const fitting = [...states.names].filter((name) => states.hasBlocks(name, one.last));
     const [name] = fitting;
     if (name !== undefined && fitting.length === 1) {
-      const prompt_tokens = states.promptTokens(name);
+      const request = asked(states, name);
       if (states.isAt(name, one.last)) {
-        call(sequence, one, name, prompt_tokens);
+        call(sequence, one, request);
         return;
       }
-      one.candidate = { name, prompt_tokens, looked_ns };
+      one.candidate = { ...request, looked_ns };
     }
     one.tries += 1;
     if (one.isRunning || one.tries < TRIES_BEHIND) return;
     followed.delete(sequence);
     unnamed.add(sequence);
+  }
+
+  function takeEach(states: RequestStates, now_ns: bigint): void {
+    for (const [sequence, one] of followed) {
+      if (one.name === null) look(sequence, one, states, now_ns);
+      else if (!one.isRunning && !states.names.has(one.name)) {
+        followed.delete(sequence);
+        found.push({ sequence, request: one.name, prompt_tokens: null, is_gone: true });
+      }
+    }
   }
 
   return {
@@ -94,27 +122,21 @@ export function sequenceOwners(): SequenceOwners {
         if (last === undefined) continue;
         const one = followed.get(sequence);
         if (one === undefined) {
-          followed.set(sequence, { last, isRunning: true, name: null, candidate: null, tries: 0 });
+          followed.set(sequence, { last, isRunning: true, name: null, prompt_tokens: null, candidate: null, tries: 0 });
           continue;
         }
         Object.assign(one, { last, isRunning: true });
         const { candidate } = one;
-        if (candidate !== null && begin_ns > candidate.looked_ns)
-          call(sequence, one, candidate.name, candidate.prompt_tokens);
+        if (candidate !== null && begin_ns > candidate.looked_ns) call(sequence, one, candidate);
       }
     },
+    isAtPrompt: (sequence, position) => position < (followed.get(sequence)?.prompt_tokens ?? 0),
     asks() {
       if (followed.values().some(({ name, tries }) => name === null && tries < MOST_TRIES)) return "names";
       return followed.values().some(({ name, isRunning }) => name !== null && !isRunning) ? "ends" : null;
     },
     take(states, now_ns) {
-      for (const [sequence, one] of followed) {
-        if (one.name === null) look(sequence, one, states, now_ns);
-        else if (!one.isRunning && !states.names.has(one.name)) {
-          followed.delete(sequence);
-          found.push({ sequence, request: one.name, prompt_tokens: null, is_gone: true });
-        }
-      }
+      if (states !== null) takeEach(states, now_ns);
       if (vainLooks !== null) vainLooks += 1;
       if (isHopeless()) followed.clear();
     },

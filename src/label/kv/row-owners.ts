@@ -9,6 +9,8 @@ export interface NamedSequences {
   nameOf(sequence: number): string | null;
   /** Tokens of the prompt of that request; null where they are not known. */
   promptTokensOf(sequence: number): number | null;
+  /** False where that request has no answer of tokens, as for embeddings; true also where nobody says. */
+  generates(sequence: number): boolean;
   /** How a sequence ended: with its request, or to begin anew as another one; null where that is not known, or it goes on. */
   fateOf(sequence: number): "finished" | "preempted" | null;
   /** True where the engine said that its request ended, whichever of its sequences that had by then. */
@@ -18,6 +20,7 @@ export interface NamedSequences {
 interface Request {
   readonly name: string;
   prompt_tokens: number | null;
+  generates: boolean;
   /** The newest of its sequences, which are numbered in order of their begin. */
   newest: number;
   isGone: boolean;
@@ -29,19 +32,22 @@ export function namedSequences(steps: readonly StepRow[]): NamedSequences | null
   const ofSequence = new Map<number, Request>();
   for (const step of steps) {
     if (step.kind !== "request" || step.sequence_id === null) continue;
-    const { request: name, prompt_tokens, is_gone } = detailOf(step);
+    const { request: name, prompt_tokens, generates, is_gone } = detailOf(step);
     if (typeof name !== "string") continue;
-    const request = requests.get(name) ?? { name, prompt_tokens: null, newest: step.sequence_id, isGone: false };
+    const nothing = { prompt_tokens: null, generates: true, newest: step.sequence_id, isGone: false };
+    const request: Request = requests.get(name) ?? { name, ...nothing };
     requests.set(name, request);
     ofSequence.set(step.sequence_id, request);
     request.newest = Math.max(request.newest, step.sequence_id);
     if (typeof prompt_tokens === "number") request.prompt_tokens = prompt_tokens;
+    if (generates === false) request.generates = false;
     if (is_gone === true) request.isGone = true;
   }
   if (requests.size === 0) return null;
   return {
     nameOf: (sequence) => ofSequence.get(sequence)?.name ?? null,
     promptTokensOf: (sequence) => ofSequence.get(sequence)?.prompt_tokens ?? null,
+    generates: (sequence) => ofSequence.get(sequence)?.generates ?? true,
     fateOf(sequence) {
       const request = ofSequence.get(sequence);
       if (request === undefined) return null;

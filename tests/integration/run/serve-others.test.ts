@@ -43,7 +43,8 @@ test.skipIf(!server.ok).each(["openai", "openai-chat"])(
       expect((evaluated_tokens ?? 0) + (reused_tokens ?? 0)).toBe(prompt_tokens ?? -1);
       // A token whose character is not whole has no event of its own, and a word of the model may end an answer.
       expect(output_tokens).toBeLessThanOrEqual(20);
-      expect(streamed_tokens).toBeLessThanOrEqual(output_tokens ?? 0);
+      if (streamed_tokens === null) expect(why).toContain("times between its tokens are not identifiable");
+      else expect(streamed_tokens).toBeLessThanOrEqual(output_tokens ?? 0);
       expect(why).toMatch(/does not say which sequence it had|no token came/);
     }
   },

@@ -57,6 +57,40 @@ describe("a streamed completion", () => {
     expect((await asked(holding(3), holding(2), ending(3))).tokens).toBe(3);
   });
 
+  test("has no times of single tokens where the server counts at the end alone, and more than came one in an event", async () => {
+    const isTimed = async (api: "openai" | "ollama", tokens: number, pieces: readonly string[]) => {
+      const answer = await exchange({
+        url: serverOf(pieces),
+        ...ASKED,
+        api,
+        tokens,
+        signal: AbortSignal.timeout(5000),
+      });
+      expect(answer.is_whole).toBe(true);
+      return [answer.tokens, answer.is_each_timed];
+    };
+    const text = (usage: object = {}) => `data: ${JSON.stringify({ choices: [{ text: "a b" }], ...usage })}\n\n`;
+    const counted = (completion_tokens: number) => ({ usage: { prompt_tokens: 3, completion_tokens } });
+    const ending = (tokens: number) => [
+      `data: ${JSON.stringify({ choices: [], ...counted(tokens) })}\n\n`,
+      "data: [DONE]\n\n",
+    ];
+    const four = [text(), text(), text(), text()];
+    expect(await isTimed("openai", 20, [...four, ...ending(10)])).toEqual([4, false]);
+    expect(await isTimed("openai", 20, [...four, ...ending(4)])).toEqual([4, true]);
+    // The word that ends an answer has no text; none came where it was as long as it was asked to be.
+    expect(await isTimed("openai", 20, [...four, ...ending(5)])).toEqual([4, true]);
+    expect(await isTimed("openai", 5, [...four, ...ending(5)])).toEqual([4, false]);
+    // Where each event says how many there are by then, they share its time.
+    expect(await isTimed("openai", 20, [text(counted(1)), text(counted(10)), ...ending(10)])).toEqual([10, true]);
+    const line = (part: object) => `${JSON.stringify(part)}\n`;
+    const said = (eval_count: number) => line({ response: "", done: true, prompt_eval_count: 3, eval_count });
+    const three = [1, 2, 3].map(() => line({ response: "a", done: false }));
+    expect(await isTimed("ollama", 20, [...three, said(9)])).toEqual([9, false]);
+    expect(await isTimed("ollama", 20, [...three, said(4)])).toEqual([4, true]);
+    expect(await isTimed("ollama", 3, [...three, said(3)])).toEqual([3, true]);
+  });
+
   test("may come in pieces that end inside a line", async () => {
     const whole = token("a") + token("b") + END;
     const pieces = [whole.slice(0, 9), whole.slice(9, 50), whole.slice(50)];

@@ -57,7 +57,7 @@ describe("the figures of a block", () => {
   const counts = { prompt_tokens: 9, evaluated_tokens: 7, output_tokens: 3, output_ns: 4e6, sequence_id: null };
   /** Tokens at the time of the first and after each gap. */
   const answer = (first_ms: number, gaps_ms: readonly number[], ttft_ms: number) => ({
-    ...{ first_token_ns: BigInt(first_ms * 1e6), gaps_ms, ttft_ms, counts },
+    ...{ first_token_ns: BigInt(first_ms * 1e6), gaps_ms, is_each_timed: true, ttft_ms, counts },
     ...{ sent_ns: 0n, last_token_ns: null, end_ns: 0n, name: null },
     tokens: gaps_ms.length + 1,
   });
@@ -89,6 +89,13 @@ describe("the figures of a block", () => {
       { requests: 2, streamed_tokens: 6, ttft_ms: 15, token_p50_ms: 2, token_p99_ms: 3 },
       { requests: 1, streamed_tokens: 3, ttft_ms: 60, token_p50_ms: 5, token_p99_ms: expect.closeTo(5.98, 6) },
     ]);
+  });
+
+  test("have times between tokens of those answers alone of which events tell them", () => {
+    const bunched = { ...answer(110, [9, 0], 10), is_each_timed: false };
+    const some = { ...block, clients: [[bunched], [answer(195, [4, 6], 60)]] };
+    expect(servedFigures(some)).toMatchObject({ tokens_per_s: 4 / 0.019, token_p50_ms: 5 });
+    expect(figuresByClient(some).map(({ token_p50_ms }) => token_p50_ms)).toEqual([null, 5]);
   });
 
   test("are not known where nothing came, and the engine's only where it tells them of every answer", () => {

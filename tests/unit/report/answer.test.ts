@@ -310,6 +310,9 @@ describe("the answer of a run", () => {
     expect(lineOf(demoReport({ requests: { ...named, unnamed: 18 } }), "requests")).toBe(
       "30 named by the engine, sent by others, 18 sequences without a name",
     );
+    expect(lineOf(demoReport({ requests: { ...named, sequences: 34 } }), "requests")).toBe(
+      "30 named by the engine, sent by others, 34 sequences of them",
+    );
     expect(lineOf(demoReport({ requests: { ...named, under_way: 4 } }), "requests")).toBe(
       "30 named by the engine, sent by others, 4 of them not seen to end",
     );

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { wholeRequests } from "../../../src/analyse/requests/whole-requests.ts";
 import { classifyMapping } from "../../../src/label/regions/evidence.ts";
 import { mappingKindOf } from "../../../src/regions/mapping-row.ts";
 import { pseudonyms } from "../../../src/scrub/pseudonyms.ts";
@@ -74,12 +75,22 @@ test("the engine's name of a request begins with the server's as before", () => 
   expect(engine.startsWith(`${names.request("cmpl-ali")}-`)).toBe(false);
 });
 
+test("the engine's requests that are answers or beams of one are so as before", () => {
+  const answers = [0, 1].map((i) => names.request(`${i}_cmpl-alice-0-f00df00d`));
+  expect(answers[0]).not.toMatch(/cmpl|alice|f00d/);
+  const beams = ["0123456789abcdef", "fedcba9876543210"].map((word, i) =>
+    names.request(`cmpl-al-${word}-beam-${i}-f00df00d`),
+  );
+  const { count, partsOf } = wholeRequests([...answers, ...beams]);
+  expect([count, partsOf(answers[0] ?? ""), partsOf(beams[1] ?? "")]).toEqual([2, 2, 2]);
+});
+
 test("the detail of a step keeps numbers under known keys, tells handles apart, and nothing else", () => {
   const detail = {
     ...{ context: "0x55aa", path: "/home/alice/m.gguf", kv_rows: [[0, 3, 1]], soname: "alice.so", build_id: "abc" },
     settings: { flash_attention: true, alice: 1 },
     kv_cells: "alice",
-    ...{ request: "cmpl-alice", prompt_tokens: 3, is_gone: false },
+    ...{ request: "cmpl-alice", prompt_tokens: 3, generates: false, is_gone: false },
     alice: { kv_rows: 1 },
   };
   const hidden = scrubbedDetail(JSON.stringify(detail), names) ?? "";
@@ -89,7 +100,7 @@ test("the detail of a step keeps numbers under known keys, tells handles apart, 
     kv_rows: [[0, 3, 1]],
     settings: { flash_attention: true },
     kv_cells: null,
-    ...{ request: names.request("cmpl-alice"), prompt_tokens: 3, is_gone: false },
+    ...{ request: names.request("cmpl-alice"), prompt_tokens: 3, generates: false, is_gone: false },
   });
   expect(scrubbedDetail("alice", names)).toBeNull();
   expect(scrubbedDetail('{"alice": 1}', names)).toBeNull();

@@ -92,6 +92,37 @@ describe("the requests that an engine names", () => {
     expect(b).toMatchObject({ output_tokens: 4, reused_tokens: 8, sequence_id: 2, kv_bytes: 15n * 136n });
   });
 
+  test("are counted as one where one asks for several answers, or searches by beams, and say so, with the prompt of each", () => {
+    const [answer, beam] = ["cmpl-x-0-0a1b2c3d", "cmpl-y-0123456789abcdef-beam"];
+    const several = [
+      ...[
+        decode(100, [[0, 0, 10]]),
+        decode(200, [[1, 8, 2]]),
+        named(0, `0_${answer}`, 10),
+        named(1, `1_${answer}`, 10),
+      ],
+      ...[decode(300, [[2, 0, 4]]), decode(400, [[3, 0, 5]])],
+      ...[named(2, `${beam}-0-00000001`, 4), named(3, `${beam.replace("0123", "ffff")}-0-00000002`, 5)],
+    ];
+    const figures = engineRequests(several, TENSORS, 0n);
+    expect(figures.map(({ prompt_tokens }) => prompt_tokens)).toEqual([10, 10, 4, 5]);
+    for (const { why } of figures) expect(why).toContain("one of 2 that the engine has of one request");
+    expect(namedSummary(figures)).toMatchObject({ requests: 2, sequences: 4, prompt_tokens: 29 });
+    // So a client may call its own.
+    const alone = [decode(100, [[0, 0, 10]]), named(0, "0_mine-00000001", 10), decode(200, [[1, 0, 9]])];
+    const two = engineRequests([...alone, named(1, "1_mine-00000002", 9)], TENSORS, 0n);
+    expect(namedSummary(two)).toMatchObject({ requests: 2 });
+    expect(namedSummary(two)).not.toHaveProperty("sequences");
+    expect(two[0]?.why).not.toContain("one of");
+  });
+
+  test("have no answer of tokens where they are pooled, as for embeddings", () => {
+    const pooled = row(900, "request", { request: "e", prompt_tokens: 10, generates: false }, { sequence_id: 0 });
+    expect(engineRequests([decode(100, [[0, 0, 10]]), pooled], TENSORS, 0n)).toMatchObject([
+      { prompt_tokens: 10, output_tokens: 0, kv_bytes: 10n * 128n },
+    ]);
+  });
+
   test("have no guesses that were not taken, and no count where their last step has some: nobody says what became of these", () => {
     const guessing = [decode(100, [[0, 0, 10]]), decode(200, [[0, 10, 4]]), named(0, "a", 10)];
     // Of three guesses one stays.

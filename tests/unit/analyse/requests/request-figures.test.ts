@@ -76,6 +76,31 @@ describe("the figures of requests", () => {
     });
   });
 
+  test("have no tokens of the client, nor a rate there, where several came in an event, and say so", () => {
+    const gaps = { token_gap_p50_ns: null, token_gap_p99_ns: null, token_gap_max_ns: null };
+    const bunched = request(1, { ...gaps, output_tokens: 20 });
+    const [figure] = requestFigures([bunched], steps, new Map([[1, 4096n]]));
+    expect(figure).toMatchObject({ streamed_tokens: null, output_tokens: 20, ttft_ns: 4000n });
+    expect(figure?.why).toContain("5 events of its answer had 20 tokens");
+    // The last event had what was left.
+    const [whole] = requestFigures([request(1, gaps)], steps, new Map([[1, 4096n]]));
+    expect(whole).toMatchObject({ streamed_tokens: 5 });
+    expect(whole?.why).toContain("times between its tokens are not identifiable");
+    const one = requestFigures([request(1, { ...gaps, streamed_tokens: 1, output_tokens: 1 })], steps, new Map());
+    expect(one[0]?.why ?? "").not.toContain("events");
+    // Of an answer without a token nothing came, whatever the server counts.
+    const [none] = requestFigures(
+      [request(1, { ...gaps, streamed_tokens: 0, first_token_ns: null })],
+      steps,
+      new Map(),
+    );
+    expect(none).toMatchObject({ streamed_tokens: 0, why: "no token came" });
+    const all = requestFigures([bunched, request(2)], steps, new Map());
+    expect(summaryOf(all)).toMatchObject({ streamed_tokens: null, bunched: 1, token_gap_ms: { p50: 0.001 } });
+    expect(summaryOf(all).streamed_tokens_per_s).toBe(1e6);
+    expect(summaryOf(all.slice(1))).not.toHaveProperty("bunched");
+  });
+
   test("have the bytes of the rows that a prompt found in the cache, by what each token holds", () => {
     const saved = (row: Partial<RequestRow>, held: bigint | null = 24n * 64n) =>
       requestFigures([request(1, row)], steps, new Map(held === null ? [] : [[1, held]]))[0]?.saved_bytes;

@@ -232,6 +232,60 @@ describe("a forward pass", () => {
     expect(state.untold?.().some((why) => why.includes("assisted generation"))).toBe(true);
   });
 
+  test("may check what was guessed without a model, as by prompt lookup, whose cache loses what was not taken: the run is told so", () => {
+    /** @param taken how many of four guesses stay */
+    const told = (taken: number) => {
+      const { state, lookup, draw } = process();
+      let [time, kept, structure] = [0n, 0, 0x5600_0000_0000n];
+      const pass = (tokens: number, stay: number): void => {
+        time += 100n;
+        lookup(time, WORDS, [1, tokens]);
+        for (const part of [0n, 1n]) {
+          const [before, made] = [structure + part, structure + 0x1000n + part];
+          const sizes = [1, 2, kept + tokens, 8];
+          const data = 0x7f40_0000_0000n + 0x100n * (made % 0x10_0000n);
+          const fields = { before: kept === 0 ? null : before, structure: made, data, sizes, count: tokens };
+          const record = { probe: PROBE.append, time: time + 5n + part, tid: 8, args: [0n, 0n, 2n] };
+          expect(state.take(rawRecord({ ...record, payload: appendBytes(fields) }))).toBe("kept");
+        }
+        draw(time + 50n);
+        structure += 0x1000n;
+        kept += stay;
+      };
+      pass(20, 20);
+      for (let i = 0; i < 5; i++) {
+        pass(5, 1 + taken);
+        if (taken === 4) pass(1, 1);
+      }
+      state.flush();
+      const rows = state.takeRows().steps.filter((step) => step.kind === "engine" && mixesTokens(step)).length;
+      return [rows, state.untold?.().filter((why) => why.includes("prompt lookup")).length];
+    };
+    expect(told(1)).toEqual([1, 1]);
+    // All of them stay, and an answer comes: a conversation does so too.
+    expect(told(4)).toEqual([0, 0]);
+  });
+
+  test.each([
+    ["no KV cache", (i: number) => [1, 10 + i]],
+    ["continuous batching", () => [7]],
+  ])("tells that nobody knows whose tokens it has, where there is %s", (why, sizes) => {
+    const told = (count: number) => {
+      const { state, lookup, draw } = process();
+      for (let i = 0; i < count; i++) {
+        lookup(BigInt(100 * i + 10), WORDS, sizes(i));
+        draw(BigInt(100 * i + 50));
+      }
+      state.flush();
+      const rows = state.takeRows().steps.filter((step) => step.kind === "engine" && mixesTokens(step)).length;
+      return [rows, state.untold?.().filter((one) => one.includes(why)).length];
+    };
+    expect([told(3), told(9)]).toEqual([
+      [0, 0],
+      [1, 1],
+    ]);
+  });
+
   test("that cannot be read has no tokens, and is counted", () => {
     const { lookup, state, draw, passes } = process();
     expect(lookup(10n, WORDS, [1, 4], { sizes: [10, 64], elements: 1 })).toBe("implausible");

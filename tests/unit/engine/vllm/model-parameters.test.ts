@@ -93,6 +93,7 @@ describe.each(PYTHONS)("in Python %s,", (_, python3) => {
       const found = states();
       expect([...(found?.names ?? [])]).toEqual(["cmpl-a-0", "cmpl-b-0", "cmpl-c-0"]);
       expect(found?.promptTokens("cmpl-a-0")).toBe(5);
+      expect(["cmpl-a-0", "cmpl-b-0", "nobody"].map((name) => found?.generates(name))).toEqual([true, false, null]);
       expect(found?.keepsPrefixes()).toBe(true);
       const step = { tokens: 1, length: 7, blocks: [3, 1] };
       expect([found?.hasBlocks("cmpl-a-0", step), found?.isAt("cmpl-a-0", step)]).toEqual([true, true]);

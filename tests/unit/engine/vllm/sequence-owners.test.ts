@@ -9,6 +9,7 @@ function look(states: States): RequestStates {
   return {
     names: new Set(Object.keys(states)),
     promptTokens: () => 9,
+    generates: (name) => (name === "pooled" ? false : null),
     hasBlocks: (name, { blocks }) => blocks.every((block, i) => states[name]?.blocks[i] === block),
     isAt: (name, { length, tokens }) => states[name]?.computed === length - tokens,
     keepsPrefixes: () => true,
@@ -26,6 +27,26 @@ describe("a sequence", () => {
     owners.take(look({ a: { blocks: [1, 2], computed: 9 }, b: { blocks: [1, 3], computed: 9 } }), 2n);
     expect(namesIn(owners)).toEqual(["0 a", "1 b"]);
     expect(owners.asks()).toBeNull();
+  });
+
+  test("is at its prompt where it stands before the end of what its request asked", () => {
+    const owners = sequenceOwners();
+    owners.note(1n, [0, 1], [step(5, 1, 2), step(10, 1, 3)]);
+    owners.take(look({ a: { blocks: [1, 2], computed: 4 } }), 2n);
+    // The prompt has 9 tokens; of the other sequence nobody knows its request.
+    expect([4, 8, 9].map((position) => owners.isAtPrompt(0, position))).toEqual([true, true, false]);
+    expect([owners.isAtPrompt(1, 3), owners.isAtPrompt(7, 0)]).toEqual([false, false]);
+  });
+
+  test("is told to have no answer where its request is pooled", () => {
+    const owners = sequenceOwners();
+    owners.note(1n, [0, 1], [step(10, 1, 2), step(10, 1, 3)]);
+    owners.take(look({ a: { blocks: [1, 2], computed: 9 }, pooled: { blocks: [1, 3], computed: 7 } }), 2n);
+    owners.note(3n, [1], [step(11, 1, 3)]);
+    expect(owners.told().map(({ request, generates }) => [request, generates])).toEqual([
+      ["a", undefined],
+      ["pooled", false],
+    ]);
   });
 
   test("is the request's that had its blocks before it went on, however far it had come then", () => {
@@ -72,6 +93,23 @@ describe("a sequence", () => {
     expect([namesIn(owners), owners.asks()]).toEqual([["0 a", "1 b"], "ends"]);
     owners.take(look({ b }), 5n);
     expect([namesIn(owners), owners.asks()]).toEqual([["0 a gone"], null]);
+  });
+
+  test("is asked for no longer where the requests of the engine can never be read", () => {
+    const owners = sequenceOwners();
+    for (let i = 0n; i < 255n; i++) {
+      owners.note(i, [0], [step(10, 1, 2)]);
+      owners.take(null, i);
+    }
+    expect([owners.asks(), owners.isHopeless()]).toEqual(["names", false]);
+    owners.take(null, 256n);
+    expect([owners.asks(), owners.isHopeless()]).toEqual([null, true]);
+    // One moment in which they are changed is none of these.
+    const named = sequenceOwners();
+    named.note(1n, [0], [step(10, 1, 2)]);
+    named.take(look({ a: { blocks: [1, 2], computed: 9 } }), 2n);
+    for (let i = 0n; i < 300n; i++) named.take(null, i);
+    expect(named.isHopeless()).toBe(false);
   });
 
   test("is asked for no longer where no request ever has the blocks of any", () => {
