@@ -47,6 +47,8 @@ export interface GraphReading {
 const NODE_LIMIT = 100_000;
 const TENSOR_LIMIT = 400_000;
 const VIEW_DEPTH = 16;
+/** Type of the operand that names rows. */
+const ROW_NUMBERS = "i32";
 const CHUNK_BYTES = 16384n;
 const CHUNK_LIMIT = 4096;
 
@@ -226,9 +228,13 @@ export function readGraph(
     return owners.get(ownerAt)?.role?.layer ?? classify(tensor.name, "any").layer;
   }
 
-  /** True for a node that reads all of an operand: no more than some rows are looked up, and nothing for a view. */
-  function readsWhole({ op, viewSrc }: RawTensor): boolean {
-    return op !== layout.operations.getRows && viewSrc === 0n;
+  /**
+   * True for a node that reads all of an operand: nothing is read for a view, and where whole numbers say which rows no more than these. The
+   * number of that operation is another one in builds that are older than what is known.
+   */
+  function readsWhole({ op, viewSrc, src: [, rows] }: RawTensor): boolean {
+    const namesRows = rows !== undefined && tensorAt(rows)?.type.name === ROW_NUMBERS;
+    return op !== layout.operations.getRows && !namesRows && viewSrc === 0n;
   }
 
   const nodeCount = head.getInt32(layout.graph.nodeCount, true);

@@ -136,6 +136,15 @@ describe("the graph reader", () => {
     expect(outputsOf("copy")).toEqual([DATA + 192n]);
   });
 
+  test("takes a table in which rows are looked up for no output matrix, whatever number its build has for the operation", () => {
+    const { tensor, graph } = world();
+    const table = tensor("token_embd.weight", { ne: [64, 512, 1, 1] });
+    const tokens = tensor("inp_tokens", { type: 26 });
+    // GGML_OP_GET_ROWS was a lower number before others were put in front of it.
+    const reading = graph([38, 39, 40].map((op) => tensor("embd", { op, ne: [64, 4, 1, 1], src: [table, tokens] })));
+    expect(reading.tensors.filter(({ isOutput }) => isOutput)).toEqual([]);
+  });
+
   test("counts the lists of cells by which layers write their keys: one more where some have another cache", () => {
     const caches = (lists: readonly number[]) => {
       const { tensor, graph } = world();
