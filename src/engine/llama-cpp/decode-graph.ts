@@ -25,6 +25,9 @@ export function tokensOfGraph(payload: DataView, { tensor, operations, copied }:
  */
 const LIST_BYTES = 256n << 10n;
 
+/** True where the nodes of a later part of the same graph are in a list. */
+export const isLaterInList = (first: bigint, list: bigint): boolean => list > first && list - first < LIST_BYTES;
+
 /**
  * Tells first parts of graphs from later ones, where another part of ggml computes what is between, or a callback asks to have nodes alone.
  * @returns whether a part that tells of tokens begins a graph, for the first time or again, by the address of the list of its nodes
@@ -32,7 +35,7 @@ const LIST_BYTES = 256n << 10n;
 export function graphBegins(): (list: bigint) => boolean {
   const begun = new Set<bigint>();
   return (list) => {
-    if (begun.values().some((first) => list > first && list - first < LIST_BYTES)) return false;
+    if (begun.values().some((first) => isLaterInList(first, list))) return false;
     begun.add(list);
     return true;
   };

@@ -7,6 +7,7 @@ import type { EngineRow, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { batchFacts, i32 } from "./batch-facts.ts";
 import type { CacheHeads, PlacedRun } from "./cache-heads.ts";
+import { isLaterInList } from "./decode-graph.ts";
 import { type DecodedBatch, decodeBatch } from "./decode-step.ts";
 import { PROBE } from "./probes.ts";
 import { type CacheShape, cellsOfRuns, type WrittenCells } from "./written-cells.ts";
@@ -14,9 +15,15 @@ import { type CacheShape, cellsOfRuns, type WrittenCells } from "./written-cells
 export interface GraphSteps {
   /** Takes a call of Go: a batch that is handed over, or a change of the cache. */
   take(record: RawRecord): Outcome;
-  /** A graph is computed outside of every call that decodes. @param tokens of its first node; null where that tells none */
-  begin(record: RawRecord, tokens: number | null, written: WrittenCells | null): void;
+  /**
+   * A graph is computed outside of every call that decodes, or a part of one, where a graphics card computes what is between.
+   * @param tokens of its first node; null where that tells none
+   * @param list of its nodes
+   */
+  begin(record: RawRecord, tokens: number | null, written: WrittenCells | null, list: bigint): void;
   end(record: RawRecord): Outcome;
+  /** What follows from the last graph is made of it: no part of it comes any more. */
+  close(): void;
   /** A call that decodes began or returned: graphs are its, and not steps. */
   leave(): void;
   /** Returns since the last call that were kept, of steps that began before the probes were there, as it turned out. */
@@ -68,6 +75,10 @@ interface OpenGraph {
   readonly written: WrittenCells;
   /** What was handed over of it; null where that was not seen. */
   batch: DecodedBatch | null;
+  /** The first bytes of the caches that its parts were seen to write, each one that is another layer's. */
+  readonly caches: Set<bigint>;
+  /** List of the nodes of its last part. */
+  list: bigint;
 }
 
 interface EndedGraph {
@@ -107,6 +118,11 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
   let held: EngineRow<"step">[] = [];
   /** The last call of Go since a graph began. */
   let last = "";
+  /** The last graph that began, by thread. */
+  const latest = new Map<number, OpenGraph>();
+  /** Graphs come in parts: the last one may have more, and is told when it has none. */
+  let isParted = false;
+  let unsure: EndedGraph | null = null;
 
   function release(): void {
     for (const row of held) push(row);
@@ -140,6 +156,27 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
     else push(row);
     hasStepped = true;
     if (result === 0n) heads.advance(CACHE, placedRuns(graph.batch), row.timestamp_ns);
+  }
+
+  function tellEnded(ended: EndedGraph): void {
+    if (isSure || !isTold) pushEnded(ended);
+    else if (early.push(ended) === UNSURE) settle(lacking !== null);
+  }
+
+  function close(): void {
+    const ended = unsure;
+    if (ended === null || isOpen(ended.graph)) return;
+    unsure = null;
+    tellEnded(ended);
+  }
+
+  const isOpen = (graph: OpenGraph): boolean => open.values().some((one) => one === graph);
+
+  /** The graph of which another part begins; null for one of its own, which writes a layer that was written before, or whose list is elsewhere. */
+  function partOf({ tid }: RawRecord, { addr, tokens }: WrittenCells, list: bigint): OpenGraph | null {
+    const graph = latest.get(tid);
+    if (graph === undefined || open.has(tid) || graph.written.tokens !== tokens) return null;
+    return isLaterInList(graph.list, list) && !graph.caches.has(addr) ? graph : null;
   }
 
   /** Tells the steps that were held back. @param isLate where each has the batch of the next one: the first of them was under way */
@@ -178,6 +215,7 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
   }
 
   function change(record: RawRecord): Outcome {
+    close();
     // Where the last graph of an answer got none all have that of the next one; else what came before is told before the change.
     if (lacking !== null) settle(true);
     for (const step of early.splice(0)) pushEnded(step);
@@ -220,17 +258,29 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
       last = call;
       return batch === undefined ? change(record) : handOver(batch);
     },
-    begin(record, tokens, written) {
+    begin(record, tokens, written, list) {
       // A graph that turns keys where a call takes rows from a midst comes between the same call of two caches.
       if (written !== null) last = "";
       if (written === null || isLeft) return;
+      const whole = partOf(record, written, list);
+      if (whole !== null) {
+        whole.caches.add(written.addr);
+        whole.list = list;
+        isParted = true;
+        if (unsure?.graph === whole) open.set(record.tid, whole);
+        return;
+      }
+      close();
       const n_tokens = tokens ?? written.tokens;
       const batch = batchOf(n_tokens);
-      const graph: OpenGraph = { row: rowOf(record, "decode"), n_tokens, written, batch };
+      const place = { caches: new Set([written.addr]), list };
+      const graph: OpenGraph = { row: rowOf(record, "decode"), n_tokens, written, batch, ...place };
       if (!isSure && batch === null && given?.n_tokens === n_tokens) lacking ??= graph;
       given = batch ?? given;
       if (open.size >= OPEN_LIMIT) open.clear();
+      if (latest.size >= OPEN_LIMIT) latest.clear();
       open.set(record.tid, graph);
+      latest.set(record.tid, graph);
     },
     end(record) {
       const graph = open.get(record.tid);
@@ -238,11 +288,14 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
       open.delete(record.tid);
       // Go told of it before the probes were there, as it has of the next meanwhile.
       if (!hasStepped && early.length === 0 && isTold && placedRuns(graph.batch) === null) return "under_way";
-      const ended = { graph, end_ns: record.timestamp_ns, result: BigInt.asIntN(32, record.args[0]) };
-      if (isSure || !isTold) pushEnded(ended);
-      else if (early.push(ended) === UNSURE) settle(lacking !== null);
+      const before = unsure?.graph === graph ? unsure.result : 0n;
+      const result = before === 0n ? BigInt.asIntN(32, record.args[0]) : before;
+      const ended = { graph, end_ns: record.timestamp_ns, result };
+      if (isParted) unsure = ended;
+      else tellEnded(ended);
       return "kept";
     },
+    close,
     takeUnderWay() {
       const taken = underWay;
       underWay = 0;
@@ -253,9 +306,12 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
       isLeft = true;
       held = [];
       early = [];
+      unsure = null;
       open.clear();
     },
     flush() {
+      close();
+      unsure = null;
       settle(lacking !== null);
       release();
       for (const graph of open.values()) push(rowOfGraph(graph));

@@ -5,6 +5,7 @@ import type { RawRecord } from "../probing/raw-record.ts";
 import { batchFacts, encodedFacts, hex, i32, tokensIn } from "./batch-facts.ts";
 import { cacheHeads, type PlacedRun } from "./cache-heads.ts";
 import { failedRestores } from "./calls/failed-restores.ts";
+import { memoryOwners } from "./calls/memory-owners.ts";
 import { isOlderCall, olderCalls } from "./calls/older-calls.ts";
 import { refusedTrims } from "./calls/refused-trims.ts";
 import { FILLS, HANDING_ON, kindOf, OF_ALL, OF_GO, RETURNS } from "./calls/step-kinds.ts";
@@ -86,9 +87,7 @@ export function stepLog(context: StepContext): StepLog {
   /** Probes of which a call was seen to begin. */
   const begun = new Set<number>();
   const heads = cacheHeads();
-  /** The context of a memory, and the context that a thread is asking for its memory. */
-  const contextOf = new Map<bigint, bigint>();
-  const asking = new Map<number, bigint>();
+  const memories = memoryOwners();
   const batches = filledBatches();
   const older = olderCalls();
   const restores = failedRestores();
@@ -233,21 +232,6 @@ export function stepLog(context: StepContext): StepLog {
     return "kept";
   }
 
-  /** Joins a memory to its context, which the functions of the cache do not name. */
-  function askMemory(record: RawRecord): Outcome {
-    const { tid, args } = record;
-    if (!record.isReturn) {
-      if (asking.size >= OPEN_LIMIT) asking.clear();
-      asking.set(tid, args[0]);
-      return "kept";
-    }
-    const handle = asking.get(tid);
-    if (handle === undefined) return begun.has(record.probe) ? "call_unseen" : "under_way";
-    asking.delete(tid);
-    contextOf.set(args[0], handle);
-    return "kept";
-  }
-
   /** What a program puts into a batch that it will hand over. */
   function fill({ probe, args: [batch, second, third], payload, unreadable }: RawRecord): Outcome {
     if (probe === PROBE.batch_add) batches.add(batch, i32(second));
@@ -263,7 +247,7 @@ export function stepLog(context: StepContext): StepLog {
   function change(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const [handle, second, third, fourth, fifth] = record.args;
     const namesContext = kind === "kv_restore" || isOlderCall(record);
-    const named = namesContext ? handle : contextOf.get(handle);
+    const named = namesContext ? handle : memories.contextOf(handle);
     // Of a memory that nobody was seen to ask for it is likely, and no more: one that has not decoded yet may have it.
     const cache = named ?? heads.only();
     const place = {
@@ -313,11 +297,11 @@ export function stepLog(context: StepContext): StepLog {
       if (record.unreadable & GRAPH_UNREADABLE) return "unreadable";
       const written = writtenCells(record.payload);
       const tokens = tokensOfGraph(record.payload, layout);
-      ofGraphs.begin(record, tokens, written);
+      const list = record.payload.getBigUint64(layout.graph.nodes, true);
+      ofGraphs.begin(record, tokens, written, list);
       for (const probe of [PROBE.decode, PROBE.process]) {
         const call = open.get(`${record.tid}/${probe}`);
         if (call === undefined) continue;
-        const list = record.payload.getBigUint64(layout.graph.nodes, true);
         if (tokens !== null && call.beginsGraph(list)) call.graphTokens += tokens;
         call.cells.push(...(written?.ranges ?? []));
         call.cache = written?.addr ?? call.cache;
@@ -327,7 +311,7 @@ export function stepLog(context: StepContext): StepLog {
     } else if (kind === "model_free" || kind === "context_free") {
       if (kind === "context_free") {
         heads.free(handle);
-        for (const [memory, owner] of contextOf) if (owner === handle) contextOf.delete(memory);
+        memories.free(handle);
       }
       rows.push(rowOf(record, kind, { [kind === "context_free" ? "context" : "model"]: hex(handle) }));
     } else {
@@ -360,10 +344,13 @@ export function stepLog(context: StepContext): StepLog {
       layout = chosen;
     },
     take(record) {
-      if (record.probe === PROBE.get_memory) return askMemory(record);
+      if (record.probe === PROBE.get_memory) return memories.take(record);
       if (FILLS.has(record.probe)) return fill(record);
       if (OF_GO.has(record.probe)) return ofGraphs.take(record);
-      if (record.probe === PROBE.go_begin || record.probe === PROBE.go_draw) return pace.take(record);
+      if (record.probe === PROBE.go_begin || record.probe === PROBE.go_draw) {
+        ofGraphs.close();
+        return pace.take(record);
+      }
       if (record.probe === PROBE.graph_compute && record.isReturn) return ofGraphs.end(record);
       if (record.probe === PROBE.decode || record.probe === PROBE.process) ofGraphs.leave();
       const kind = kindOf(record.probe);

@@ -244,6 +244,93 @@ describe("the steps of an engine that hands graphs to ggml itself", () => {
   });
 });
 
+describe("a graph of which a graphics card computes a part", () => {
+  const LIST = 0x7e00_0000_0000n;
+  /** Parts on the CPU, each with the place of its list among the graph's, and the number of the first layer that it writes. */
+  const parted = (isLate = false) => {
+    const engine = runner({ isLate });
+    const part = (at: number, layer: number, cells: readonly (readonly [number, number])[], op = 40) => {
+      const tokens = cells.reduce((sum, [, count]) => sum + count, 0);
+      const place = { list: LIST + BigInt(8 * at), cache: CACHE + BigInt(layer * 4096) };
+      engine.take(PROBE.graph_compute, [1n], graphBytes({ tokens, op, ...place, cells }));
+      return engine.end();
+    };
+    return { ...engine, part };
+  };
+
+  test("is one step, whatever is between its parts, and has the batch that was handed over for it", () => {
+    const { part, forward, rows, log, take } = parted();
+    for (const position of [0, 1, 2]) {
+      forward(token(0, position));
+      part(0, 0, [[position, 1]]);
+      forward(token(0, position + 1));
+      part(300, 3, [[position, 1]], 36);
+      part(900, 8, [[position, 1]], 36);
+      take(PROBE.go_draw, []);
+    }
+    const seen = rows();
+    expect(seen.map(({ position_first, n_tokens, result }) => [position_first, n_tokens, result])).toEqual([
+      [0, 1, 0n],
+      [1, 1, 0n],
+      [2, 1, 0n],
+    ]);
+    expect(log.kvHeads()).toMatchObject([{ next_row: 3 }]);
+    // The first is told with its first part, before it is known that there are others.
+    expect(seen.map(({ timestamp_ns, end_ns }) => Number((end_ns ?? 0n) - timestamp_ns))).toEqual([1, 6, 6]);
+  });
+
+  test("is told once where Go drops something of its cache while a later part is computed, and has no end where that part has none", () => {
+    const { part, take, remove, rows, log } = parted();
+    for (const position of [0, 1, 2]) {
+      part(0, 0, [[position, 1]]);
+      part(300, 3, [[position, 1]], 36);
+    }
+    const later = graphBytes({ tokens: 1, op: 36, list: LIST + 2400n, cache: CACHE + 4096n * 3n, cells: [[3, 1]] });
+    part(0, 0, [[3, 1]]);
+    take(PROBE.graph_compute, [1n], later);
+    remove(1n, 4n, END);
+    take(PROBE.graph_compute, [0n], new Uint8Array(0), true);
+    part(0, 0, [[4, 1]]);
+    take(PROBE.graph_compute, [1n], later);
+    log.flush();
+    const steps = rows().filter(({ kind }) => kind === "decode");
+    expect(steps.map(({ end_ns }) => end_ns !== null)).toEqual([true, true, true, true, false]);
+  });
+
+  test("says where one of its parts failed", () => {
+    const { part, take, rows, log } = parted();
+    for (let i = 0; i < 40; i++) {
+      part(0, 0, [[i, 1]]);
+      part(300, 3, [[i, 1]], 36);
+    }
+    rows();
+    const fields = { tokens: 1, list: LIST, cache: CACHE, cells: [[40, 1]] as const };
+    take(PROBE.graph_compute, [1n], graphBytes(fields));
+    take(PROBE.graph_compute, [-1n], new Uint8Array(0), true);
+    part(300, 3, [[40, 1]], 36);
+    log.flush();
+    expect(rows().at(-1)).toMatchObject({ result: -1n });
+  });
+
+  test("is another one where it writes the same layer again, wherever its list begins", () => {
+    const { part, rows, log } = parted();
+    // A batch of another shape has its first part further on.
+    for (const at of [0, 8, 16]) part(at, 0, [[at, 4]]);
+    log.flush();
+    expect(rows().length).toBe(3);
+  });
+
+  test("is another one of another model, whose list is elsewhere", () => {
+    const { part, rows, log } = parted();
+    for (const i of [0, 1]) {
+      part(0, 0, [[i, 1]]);
+      part(1 << 20, 50, [[i, 1]]);
+    }
+    log.flush();
+    expect(rows().length).toBe(4);
+  });
+});
+
 describe("what Go does to its cache", () => {
   test("is the making of it, the trim of a sequence, and rows of another one that it gets", () => {
     const { take, remove, rows } = runner();
