@@ -6,6 +6,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "kv_rows",
   "kv_cells",
   "kv_row_cells",
+  "kv_graph_tokens",
   "prompt_sequences",
   "drafts",
   "kept_guesses",

@@ -1,5 +1,6 @@
 /** What a row tells of a batch: its tokens by sequence and position, and numbers that arguments of functions are. */
 import { type PlacedRun, sequencesIn } from "./cache-heads.ts";
+import type { CellRange } from "./written-cells.ts";
 
 /** An address as text, for the detail of a row. */
 export function hex(value: bigint): string {
@@ -47,4 +48,10 @@ export function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null, 
 export function encodedFacts(n_tokens: number, runs: readonly PlacedRun[] | null) {
   const { columns } = batchFacts(n_tokens, runs);
   return { columns: { ...columns, position_first: null }, detail: {} };
+}
+
+/** What is told of the cells of a batch. @param graphs tokens of each of its graphs, in which those of several sequences may be in another order */
+export function cellFacts(runs: readonly PlacedRun[], kv_row_cells: readonly CellRange[], graphs: readonly number[]) {
+  const isDivided = graphs.length > 1 && sequencesIn(runs).size > 1;
+  return { kv_row_cells, ...(isDivided ? { kv_graph_tokens: graphs } : {}) };
 }

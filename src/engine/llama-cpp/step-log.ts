@@ -2,7 +2,7 @@
 import type { WordOf } from "../../schema/row.ts";
 import type { EngineRow, KvHead, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
-import { batchFacts, encodedFacts, hex, i32, tokensIn } from "./batch-facts.ts";
+import { batchFacts, cellFacts, encodedFacts, hex, i32, tokensIn } from "./batch-facts.ts";
 import { cacheHeads, type PlacedRun } from "./cache-heads.ts";
 import { failedRestores } from "./calls/failed-restores.ts";
 import { memoryOwners } from "./calls/memory-owners.ts";
@@ -60,8 +60,9 @@ interface OpenCall {
   /** Tokens of the graphs that were computed inside of it, and of which the first parts were seen. */
   graphTokens: number;
   readonly beginsGraph: (list: bigint) => boolean;
-  /** The cells that those graphs wrote, and the first byte of the tensor that has them. */
+  /** The cells that those graphs wrote, how many of each, and the first byte of the tensor that has them. */
   readonly cells: CellRange[];
+  readonly written: number[];
   cache: bigint | null;
   /** False for a call that makes no row: another one is about the same batch. */
   readonly isStep: boolean;
@@ -183,7 +184,7 @@ export function stepLog(context: StepContext): StepLog {
       runs,
       graphTokens: 0,
       beginsGraph: graphBegins(),
-      cells: [],
+      ...{ cells: [], written: [] },
       cache: null,
       isStep: isStep(record),
       context: handle,
@@ -225,7 +226,7 @@ export function stepLog(context: StepContext): StepLog {
     const shape = call.cache === null ? null : cacheAt(call.cache);
     if (shape !== null) heads.divide(call.context, shape.streams);
     const cells = runs && shape && cellsOfRuns(runs, call.cells, shape);
-    if (cells) facts = { ...facts, kv_row_cells: cells };
+    if (cells) facts = { ...facts, ...cellFacts(runs ?? [], cells, call.written) };
     const detail = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
     push({ ...row, end_ns: record.timestamp_ns, result, detail });
     if (kind === "decode" && result === 0n) heads.advance(call.context, runs, row.timestamp_ns);
@@ -303,8 +304,10 @@ export function stepLog(context: StepContext): StepLog {
         const call = open.get(`${record.tid}/${probe}`);
         if (call === undefined) continue;
         if (tokens !== null && call.beginsGraph(list)) call.graphTokens += tokens;
-        call.cells.push(...(written?.ranges ?? []));
-        call.cache = written?.addr ?? call.cache;
+        if (written === null) continue;
+        call.cells.push(...written.ranges);
+        call.written.push(written.tokens);
+        call.cache = written.addr;
       }
       const n_nodes = record.payload.getInt32(layout.graph.nodeCount, true);
       rows.push(rowOf(record, kind, { n_nodes }));

@@ -3,6 +3,7 @@
 import { detailOf, hasPlacedNothing } from "../../schema/step-detail.ts";
 import { tooMany } from "../label-room.ts";
 import { isBatch, type StepRow, withoutRefused } from "../timeline/step-row.ts";
+import { keepsOrder, keptOrder } from "./batch-order.ts";
 import type { CacheName } from "./cache-changes.ts";
 import { type EarlyContext, earlyReason, partedEarly, withKnown, writesRows } from "./early-batches.ts";
 import { cellList, cellsOf, cellTokens, rangesIn } from "./kv-cells.ts";
@@ -65,14 +66,10 @@ function rowCellsOf(step: StepRow): readonly number[] | null {
   return cells.length === n_tokens ? cells : null;
 }
 
-/**
- * True where an engine computes the tokens of a batch in their order, however it divides them into parts of as many tokens of each
- * sequence, as it does where some layers keep a state: one sequence, or one token of each.
- */
-function keepsOrder(runs: readonly RowRun[]): boolean {
-  const ids = runs.flatMap(({ sequences }) => sequences);
-  const isOfOne = runs.every(({ sequences }) => String(sequences) === String(runs[0]?.sequences));
-  return isOfOne || (runs.every(({ tokens }) => tokens === 1) && new Set(ids).size === ids.length);
+/** Tokens of each graph of a batch; all in one unless told. */
+function graphsOf(step: StepRow): readonly number[] {
+  const { kv_graph_tokens: graphs } = detailOf(step);
+  return Array.isArray(graphs) && graphs.every(isWhole) ? graphs : [step.n_tokens ?? 0];
 }
 
 interface CacheSettings {
@@ -265,6 +262,8 @@ function layerTokens(
   { keepsPrefixes, batches, hasStates, namesCells, restoresParts }: LayerSteps,
 ): KvTokens {
   const cache = sequenceCache(layers);
+  const isOrdered = (runs: readonly RowRun[], step: StepRow): boolean =>
+    hasStates ? keepsOrder(runs) : !restoresParts || keptOrder(runs, graphsOf(step));
   for (const step of steps) {
     const detail = detailOf(step);
     const sequence = step.sequence_id;
@@ -280,7 +279,7 @@ function layerTokens(
       const runs = runsOf(step);
       if (runs === null) return { tokens: [], untold: untoldBatch(step, steps, batches) };
       // Where each sequence has its own cells, these say of whom they are.
-      const isInOrder = !hasStates || layers.streamCells !== null || keepsOrder(runs);
+      const isInOrder = layers.streamCells !== null || isOrdered(runs, step);
       cache.batch(step, runs, namesCells && isInOrder ? rowCellsOf(step) : null);
       if (!cache.isSure()) return { tokens: [], untold: COPIED_UNSEEN };
     } else if (knowsItsStart(step) || step.kind === "context_free") {

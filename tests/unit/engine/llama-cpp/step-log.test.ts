@@ -309,6 +309,25 @@ describe("the steps of a process", () => {
     expect(call(log(), 3, graphs)).toBeUndefined();
   });
 
+  test("say how many tokens each graph has where several sequences are in several graphs", () => {
+    const cache = 0x5000n;
+    const runs = [
+      [0, 0, 1],
+      [1, 0, 2],
+    ] as const;
+    const graphTokens = (batch: BatchFields, graphs: readonly number[]) => {
+      const steps = log(undefined, { cells: 64, streams: 1 });
+      steps.take(rawRecord({ probe: PROBE.decode, args: [CONTEXT], payload: batchBytes(batch) }));
+      for (const [i, tokens] of graphs.entries()) graphOf(steps, { tokens, cache, cells: [[8 * i, tokens]] });
+      steps.take(rawRecord({ probe: PROBE.decode, isReturn: true, args: [0n] }));
+      const detail = steps.takeRows().find(({ kind }) => kind === "decode")?.detail;
+      return JSON.parse(detail ?? "").kv_graph_tokens;
+    };
+    expect(graphTokens({ tokens: 3, runs }, [2, 1])).toEqual([2, 1]);
+    expect(graphTokens({ tokens: 3, runs }, [3])).toBeUndefined();
+    expect(graphTokens({ tokens: 3 }, [2, 1])).toBeUndefined();
+  });
+
   test("say nothing of the weights of a load whose tensors may not have been seen", () => {
     let settled = true;
     const weights = { bytes: 0, tensors: 0 };

@@ -109,6 +109,21 @@ test("a part of a saved cache is that of the layers with a window", () => {
   ]);
 });
 
+test("the cells of two sequences are not told where they were perhaps computed in another order than their batch has", () => {
+  const cellsOf = (kv_graph_tokens?: readonly number[]) => {
+    const kv_rows = [
+      [0, 0, 3],
+      [1, 0, 3],
+    ];
+    const facts = { context: "0xa", kv_rows, kv_row_cells: [[0, 6]], ...(kv_graph_tokens ? { kv_graph_tokens } : {}) };
+    const one = step("decode", 100, { n_tokens: 6, n_sequences: 2, detail: JSON.stringify(facts) });
+    return new Set(rowsOf([one]).tokens.flatMap(({ in_window, cell }) => (in_window ? [cell] : [])));
+  };
+  expect(cellsOf()).toEqual(new Set([0, 1, 2, 3, 4, 5]));
+  expect(cellsOf([5, 1])).toEqual(new Set([0, 1, 2, 3, 4, 5]));
+  expect(cellsOf([4, 2])).toEqual(new Set([null]));
+});
+
 const placed = (layer: number, cells: number, streams = 1): KvTensor => ({
   ...{ ...ENGINE, name: null, layer, context: null, streams, addr: 0n, row_bytes: 8, cells, layout: ROWS },
   ...{ element_bytes: 2, birth_ns: 0, death_ns: Number.POSITIVE_INFINITY },
