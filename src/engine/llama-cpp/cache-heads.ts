@@ -101,15 +101,8 @@ export function cacheHeads(): CacheHeads {
       const others = made.has(context) ? "nothing" : "unseen";
       head = {
         ...{ held: new Map(), asking: new Map(), drafts: new Map(), promptsAsk: null },
-        ...{
-          others,
-          exceptions: new Set(),
-          streams: null,
-          isLinear: true,
-          begins: [],
-          besides: new Map(),
-          drafter: null,
-        },
+        ...{ others, exceptions: new Set(), streams: null, isLinear: true },
+        ...{ begins: [], besides: new Map(), drafter: null },
       };
       heads.set(context, head);
     }
@@ -283,7 +276,10 @@ export function cacheHeads(): CacheHeads {
         tokens += run.tokens;
         const end = run.position + run.tokens;
         for (const sequence of run.sequences) {
-          const held = head.held.get(sequence) ?? [];
+          const before = heldBy(head, sequence);
+          // Of an image all tokens may stand at one position, and the next one further on than there are rows.
+          if (before !== null && run.position !== endOf(before)) head.isLinear = false;
+          const held = before ?? [];
           // What is between was in a batch that nobody saw.
           const first = Math.min(run.position, endOf(held));
           head.held.set(sequence, together(within(held, 0, first), [[first, end]]));

@@ -26,6 +26,8 @@ export interface SequenceCache {
   empty(step: StepRow): void;
   /** False where a sequence has rows of another one, and nobody knows which these were. */
   isSure(): boolean;
+  /** False where there were rows that nobody told of, and positions do not say how many. */
+  isCounted(): boolean;
   /** Every row that was seen, in order of its end; those that live have none. */
   finish(): KvToken[];
 }

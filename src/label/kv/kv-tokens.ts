@@ -113,6 +113,10 @@ export const RESTORE_FAILED =
 /** Those that it had before it was seen. */
 export const COPIED_UNSEEN = "a sequence was given the rows of another one before it was known which rows that one has";
 
+/** As those of an image have, in models that give it positions by its lines and columns. */
+export const UNCOUNTED_ROWS =
+  "several rows of a sequence have one position, so that it is not known how many there were before the first batch that was seen";
+
 /** Of a layer that looks back over a window only, most rows are kept that no step reads any more. */
 export const SEVERAL_CACHES =
   "some layers have another cache than the others, as those that look back over a window have, and how far these look back is not known";
@@ -307,6 +311,7 @@ function layerTokens(
       cache.restore(step, sequence);
     }
   }
+  if (!cache.isCounted()) return { tokens: [], untold: UNCOUNTED_ROWS };
   return { tokens: cache.finish(), untold: null };
 }
 

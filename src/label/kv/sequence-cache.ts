@@ -9,6 +9,7 @@
  */
 import type { StepRow } from "../timeline/step-row.ts";
 import type { CacheName, SequenceCache } from "./cache-changes.ts";
+import { cellOrder } from "./cell-order.ts";
 import { type KvToken, type ReadSpan, type RowWrites, readsIn, SHARED_WITH_NONE } from "./kv-token.ts";
 import { ALL_POSITIONS, type Positions } from "./positions.ts";
 import { givenOut, type KvEnd, ROW_ENDS } from "./row-ends.ts";
@@ -56,21 +57,15 @@ export function sequenceCache(name: CacheName): SequenceCache {
   const readers = readersBySequence();
   /** What a sequence holds that was never heard of. */
   let unseen: Sequence["unseen"] = "start";
-  /** Sequence 0 alone filled the cache from its start: a row's cell is its position. */
-  let isLinear = true;
-  /** What was before the first batch that was seen was taken to be so, and was not: then no cell is known. */
-  let sawStart = false;
-  let isDoubtful = false;
+  const order = cellOrder(mayMove);
   let isSure = true;
+  /** Rows were there that nobody told of, as many as positions; and several rows of a sequence have one position. */
+  let hasUnseen = false;
+  let repeats = false;
   let lastShared: { readonly before: readonly number[]; readonly id: number; readonly now: readonly number[] } | null =
     null;
   /** The last that was noted for a row. */
   let lastSpan: ReadSpan | null = null;
-
-  function leaveOrder(): void {
-    isLinear = false;
-    isDoubtful ||= mayMove || !sawStart;
-  }
 
   function sequenceOf(id: number): Sequence {
     let sequence = sequences.get(id);
@@ -164,7 +159,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
     sequence.rows = kept;
     // A stretch that was taken from its midst before may lie in front of where it is cut.
     if (sequence.due !== null) sequence.due = Math.min(sequence.due, 1 + (kept.at(-1)?.position ?? -1));
-    if (end !== Number.POSITIVE_INFINITY && (kept.at(-1)?.position ?? -1) >= end) leaveOrder();
+    if (end !== Number.POSITIVE_INFINITY && (kept.at(-1)?.position ?? -1) >= end) order.leave();
     // What was guessed ahead and given up in the next step goes on, and a chat of which less than half of a turn is cut; a rest begins anew.
     if (isWhole || (older && end === Number.POSITIVE_INFINITY)) {
       if (isWhole || staying <= 0) sequence.filling = null;
@@ -193,7 +188,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
       sequence: sequence.id,
       filling: sequence.filling,
       first_position: position,
-      cell: tellsCells ? cell : isLinear ? position : null,
+      cell: tellsCells ? cell : order.isLinear() ? position : null,
       position,
       writes: "once",
       readers: found,
@@ -255,6 +250,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
         is_written: since !== "start",
       });
       sequence.rows.push(row);
+      hasUnseen = true;
     }
   }
 
@@ -265,7 +261,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
       for (const run of runs) {
         for (const id of run.sequences) inBatch.set(id, Math.min(run.position, inBatch.get(id) ?? run.position));
       }
-      if (inBatch.size > 1 || !inBatch.has(0)) leaveOrder();
+      if (inBatch.size > 1 || !inBatch.has(0)) order.leave();
       for (const [id, position] of inBatch) {
         const sequence = sequenceOf(id);
         addUnseen(step, sequence, position);
@@ -286,6 +282,9 @@ export function sequenceCache(name: CacheName): SequenceCache {
         const all = owners.map(sequenceOf);
         const [writer] = all;
         if (writer === undefined) continue;
+        const before = writer.rows.at(-1)?.position ?? -1;
+        order.follow(position, before);
+        repeats ||= position === before;
         for (let i = 0; i < tokens; i++, token++) {
           const row = write(step, writer, owners, position + i, { cell: cells?.[token] ?? null });
           if (writtenOver.get(writer)?.has(row.position)) row.writes = "more";
@@ -305,7 +304,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
       const isPartUnseen = source.unseen !== null;
       if (isPartUnseen && isBounded) addUnseen(step, source, end);
       else isSure &&= !isPartUnseen;
-      leaveOrder();
+      order.leave();
       const writtenOver = streamCells === null ? null : writeOver(sequence, 0);
       if (streamCells !== null) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.replaced);
       const behind = 1 + (sequence.rows.at(-1)?.position ?? -1);
@@ -352,7 +351,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
         if (sequence.id !== id) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.trimmed);
     },
     move(step, id, { from, to: end }, moved) {
-      leaveOrder();
+      order.leave();
       const seen = new Set<LiveRow>();
       for (const sequence of named(id)) {
         for (const row of sequence.rows) {
@@ -374,7 +373,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
       for (const sequence of sequences.values()) sequence.rows = sequence.rows.filter(({ position }) => position >= 0);
     },
     restore(step, id) {
-      leaveOrder();
+      order.leave();
       for (const sequence of named(id)) {
         trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.replaced);
         sequence.unseen = step;
@@ -386,15 +385,15 @@ export function sequenceCache(name: CacheName): SequenceCache {
       for (const sequence of sequences.values()) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.cleared);
       sequences.clear();
       unseen = null;
-      isLinear = true;
-      sawStart = true;
+      order.begin();
     },
     isSure: () => isSure,
+    isCounted: () => !hasUnseen || !repeats,
     finish() {
       const living = new Set<LiveRow>();
       for (const { rows } of sequences.values()) for (const row of rows) living.add(row);
       for (const row of living) close(row, null, null);
-      return isDoubtful && !tellsCells ? ended.map((token) => ({ ...token, cell: null })) : ended;
+      return order.isDoubtful() && !tellsCells ? ended.map((token) => ({ ...token, cell: null })) : ended;
     },
   };
 }

@@ -247,6 +247,18 @@ describe("the steps of a process", () => {
       ],
     });
     expect(several.kvHeads()).toEqual([]);
+    // Of an image all tokens stand at one position, and the next one further on.
+    for (const last of [
+      [0, 5, 1],
+      [0, 4, 1],
+    ] as const) {
+      const image = log();
+      decode(image, 1n, { tokens: 5 });
+      expect(image.kvHeads()).toMatchObject([{ next_row: 5 }]);
+      decode(image, 10n, { tokens: 2, runs: [[0, 5, 1], last] });
+      decode(image, 20n, { tokens: 1, runs: [[0, 9, 1]] });
+      expect(image.kvHeads()).toEqual([]);
+    }
   });
 
   test("measure the token period between decodes of one token per sequence only", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
+import { kvTokens, UNCOUNTED_ROWS } from "../../../../src/label/kv/kv-tokens.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { batch, change, mixed, ofSequence, START, step } from "../../../fixtures/kv-steps.ts";
 
@@ -300,6 +300,41 @@ describe("a restore", () => {
     expect(kvTokens(steps)).toEqual({
       ...{ tokens: [], moved: { groups: [], copies: [] }, early: [], untold: "a part of a saved cache was restored" },
     });
+  });
+});
+
+describe("an image, whose tokens stand at one position, and behind which the next one is further on", () => {
+  const IMAGE = Array.from({ length: 6 }, () => [0, 3, 1] as const);
+  const withImage = [mixed(100, [[0, 0, 3], ...IMAGE]), ofSequence(200, 0, 6), ofSequence(300, 0, 7)];
+
+  test("has a row for each of them, which all that come later read", () => {
+    expect(lives(withImage).map(([, position, , reads, , end]) => [position, reads, end])).toEqual([
+      ...[0, 1, 2, 3, 3, 3, 3, 3, 3].map((position) => [position, 2, null]),
+      [6, 1, null],
+      [7, 0, null],
+    ]);
+  });
+
+  test("leaves it open in which cells its rows are, but for the first, and those behind it", () => {
+    expect(kvTokens([START, ...withImage]).tokens.map(({ cell }) => cell)).toEqual([
+      0,
+      1,
+      2,
+      3,
+      ...Array(7).fill(null),
+    ]);
+    const text = [ofSequence(100, 0, 0, 3), ofSequence(200, 0, 6)];
+    expect(kvTokens([START, ...text]).tokens.map(({ cell }) => cell)).toEqual([0, 1, 2, null]);
+  });
+
+  test("may be among the rows that were there before, of which nobody knows how many there are then", () => {
+    const late = [ofSequence(100, 0, 40), mixed(200, [[0, 41, 1], ...IMAGE.map(() => [0, 42, 1] as const)])];
+    expect(kvTokens(late)).toMatchObject({ tokens: [], untold: UNCOUNTED_ROWS });
+    const other = [ofSequence(100, 1, 40), mixed(200, [[0, 0, 1], ...IMAGE.map(() => [0, 1, 1] as const)])];
+    expect(kvTokens(other)).toMatchObject({ tokens: [], untold: UNCOUNTED_ROWS });
+    const restored = [START, ...withImage, change("kv_restore", 400, 1), ofSequence(500, 1, 20)];
+    expect(kvTokens(restored)).toMatchObject({ tokens: [], untold: UNCOUNTED_ROWS });
+    expect(kvTokens([START, ...withImage, change("kv_restore", 400, 1)]).untold).toBeNull();
   });
 });
 
