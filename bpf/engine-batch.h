@@ -43,9 +43,11 @@ static __always_inline int read_token(const struct walk *w, __u32 index, struct 
 		token->sequence_mask = list < 64 ? 1ull << list : 0;
 		return 0;
 	}
-	if (!w->sequences || !w->sequence_count)
+	if (!w->sequences)
 		return 0;
-	if (bpf_probe_read_user(&n, sizeof(n), (void *)(w->sequence_count + index * 4ull)) ||
+	/* Without counts each token is of one. */
+	if ((w->sequence_count &&
+	     bpf_probe_read_user(&n, sizeof(n), (void *)(w->sequence_count + index * 4ull))) ||
 	    bpf_probe_read_user(&list, sizeof(list), (void *)(w->sequences + index * 8ull)) || n < 1)
 		return 1;
 	token->sequences = n < 0xffff ? n : 0xffff;
