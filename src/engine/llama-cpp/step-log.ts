@@ -69,6 +69,8 @@ interface OpenCall {
   /** Weights in memory when the call began; null where those that it places may not be seen. */
   readonly weights: { readonly bytes: number; readonly tensors: number } | null;
   readonly known: Readonly<Record<string, unknown>>;
+  /** Its context was freed meanwhile. */
+  isOfGone: boolean;
 }
 
 /** Calls kept open; a thread can be inside one of each kind, so that more are calls that were killed. */
@@ -190,6 +192,7 @@ export function stepLog(context: StepContext): StepLog {
       context: handle,
       weights: isSettled() ? null : { ...weights },
       known: facts,
+      isOfGone: false,
     });
     return outcome;
   }
@@ -224,12 +227,12 @@ export function stepLog(context: StepContext): StepLog {
       facts = { ...facts, ...tokens.detail };
     }
     const shape = call.cache === null ? null : cacheAt(call.cache);
-    if (shape !== null) heads.divide(call.context, shape.streams);
+    if (shape !== null && !call.isOfGone) heads.divide(call.context, shape.streams);
     const cells = runs && shape && cellsOfRuns(runs, call.cells, shape);
     if (cells) facts = { ...facts, ...cellFacts(runs ?? [], cells, call.written) };
     const detail = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
     push({ ...row, end_ns: record.timestamp_ns, result, detail });
-    if (kind === "decode" && result === 0n) heads.advance(call.context, runs, row.timestamp_ns);
+    if (kind === "decode" && result === 0n && !call.isOfGone) heads.advance(call.context, runs, row.timestamp_ns);
     return "kept";
   }
 
@@ -315,6 +318,7 @@ export function stepLog(context: StepContext): StepLog {
       if (kind === "context_free") {
         heads.free(handle);
         memories.free(handle);
+        for (const call of open.values()) call.isOfGone ||= call.context === handle;
       }
       rows.push(rowOf(record, kind, { [kind === "context_free" ? "context" : "model"]: hex(handle) }));
     } else {

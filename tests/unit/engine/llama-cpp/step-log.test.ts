@@ -452,6 +452,23 @@ describe("the steps of a process", () => {
     expect(steps.takeRows()).toHaveLength(1);
   });
 
+  test("leave nothing of a context that is freed while it decodes", () => {
+    const steps = log();
+    steps.take(rawRecord({ probe: PROBE.decode, args: [CONTEXT], payload: batchBytes({ tokens: 4 }) }));
+    steps.take(rawRecord({ probe: PROBE.context_free, args: [CONTEXT], tid: 9 }));
+    steps.take(rawRecord({ probe: PROBE.decode, isReturn: true, args: [0n] }));
+    expect(steps.takeRows().map(({ kind, end_ns }) => [kind, end_ns !== null])).toEqual([
+      ["context_free", false],
+      ["decode", true],
+    ]);
+    expect(steps.kvHeads()).toEqual([]);
+    // Another one is alone then, so that it is known what its tokens are.
+    const other = CONTEXT + 0x100n;
+    decode(steps, 10n, { tokens: 2, runs: [[0, 0, 2, 1]] }, 0n, other);
+    decode(steps, 20n, { tokens: 1, runs: [[1, 0, 1, 1]] }, 0n, other);
+    expect(steps.takeRows().at(-1)?.detail).toContain("prompt_sequences");
+  });
+
   test("give a call that never returned a row without an end", () => {
     const steps = log();
     const payload = batchBytes({ tokens: 1 });
