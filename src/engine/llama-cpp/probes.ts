@@ -132,7 +132,7 @@ const GGML_POINTS: readonly ProbePoint[] = [
 ];
 
 /** What is called by newer names now, and was handed a context in place of its memory. The names were both there for a time. */
-const OLDER_POINTS: readonly ProbePoint[] = [
+const OLDER_CHANGES: readonly ProbePoint[] = [
   ...["llama_kv_self", "llama_kv_cache"].flatMap((prefix) => [
     point(`${prefix}_clear`, PROBE.older_clear, "none", "none"),
     point(`${prefix}_seq_rm`, PROBE.older_seq_rm, "none", "none"),
@@ -142,6 +142,10 @@ const OLDER_POINTS: readonly ProbePoint[] = [
     point(`${prefix}_seq_div`, PROBE.older_seq_div, "none", "none"),
   ]),
   point("llama_kv_cache_seq_shift", PROBE.older_seq_add, "none", "none"),
+];
+
+const OLDER_POINTS: readonly ProbePoint[] = [
+  ...OLDER_CHANGES,
   point("llama_set_state_data", PROBE.restore, "none", "none"),
   point("llama_load_session_file", PROBE.restore_file, "none", "none"),
 ];
@@ -177,6 +181,14 @@ const SUBSTITUTES: readonly ProbePoint[] = [
 ];
 
 export const PROBE_POINTS: readonly ProbePoint[] = [...GGML_POINTS, ...OLDER_POINTS, ...GO_POINTS, ...SUBSTITUTES];
+
+/**
+ * True of a library that changes a cache by one of those names: until August 2025, when the last of them went, llama.cpp closed holes in a
+ * cache by moving rows, for some weeks in builds whose graphs name the cells that they write.
+ */
+export function mayMoveRows(object: Pick<EngineObject, "symbol">): boolean {
+  return OLDER_CHANGES.some(({ symbol }) => object.symbol(symbol)?.type === "function");
+}
 
 /** Probes of those functions that the object has. */
 export function probesOf(object: EngineObject): EngineProbe[] {

@@ -89,6 +89,7 @@ export function processState(
   let hasOthers = false;
   let isStripped = false;
   let isOfGraphs = false;
+  let mayMoveRows = false;
   const placed: Placed = { believed: 0, doubted: 0 };
   const map = tensorMap(pid, layout);
   const experts = expertReads(map.expertsIn);
@@ -98,7 +99,10 @@ export function processState(
   let caches = 0;
   /** Layers of the caches of a graph that has several, as they were told. */
   const toldLists = new Set<string>();
-  const steps = stepLog({ pid, layout, weights: map.weights, isSettled: map.isSettled, cacheAt: map.cacheAt });
+  const steps = stepLog({
+    ...{ pid, layout, weights: map.weights, isSettled: map.isSettled },
+    ...{ cacheAt: map.cacheAt, tellsCells: () => !mayMoveRows },
+  });
   const scheduled = scheduledGraphs();
   for (const build of builds) useBuild(build);
   /** Attempts by the list of a graph's nodes and their number. */
@@ -108,6 +112,7 @@ export function processState(
 
   function useBuild(build: EngineBuild): void {
     isStripped ||= build.isStripped === true;
+    mayMoveRows ||= build.mayMoveRows === true;
     const chosen = chooseLayout(build);
     steps.useParams(chosen.params);
     if (chosen.ggml === null) return;

@@ -110,7 +110,9 @@ export function recognise(
     const probes = engine.probesOf({ path, ...build, symbol });
     const symbols = [...new Set(probes.map(({ symbol }) => symbol))];
     const isStripped = symbols.some((name) => symbol(name)?.isByGo);
-    const file = { engine, path, identity, build: isStripped ? { ...build, isStripped } : build, symbols };
+    const mayMoveRows = engine.mayMoveRows?.({ path, ...build, symbol }) ?? false;
+    const traits = { ...(isStripped ? { isStripped } : {}), ...(mayMoveRows ? { mayMoveRows } : {}) };
+    const file = { engine, path, identity, build: { ...build, ...traits }, symbols };
     return probes.length === 0 ? [] : [{ file, probes }];
   });
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { EngineBuild } from "../../../../src/engine/engine.ts";
 import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import { processState } from "../../../../src/engine/llama-cpp/process-state.ts";
 import {
@@ -6,6 +7,7 @@ import {
   bufferBytes,
   fakeMemory,
   graphBytes,
+  placedBytes,
   rawRecord,
   tensorBytes,
 } from "../../../fixtures/ggml-structs.ts";
@@ -97,4 +99,22 @@ describe("the graphs of one process", () => {
     run.compute(0, 40);
     expect(run.look()).toMatchObject([{ nodes: 40, found: 56 }]);
   });
+});
+
+test("the cells that graphs write are told of no library that may move rows to others afterwards", () => {
+  const cellsOf = (build: EngineBuild) => {
+    const state = processState(7, [build]);
+    const tensor = tensorBytes({ name: "cache_k_l0", type: 1, ne: [4, 16, 1, 1], nb: [2, 8, 128, 128] });
+    const payload = placedBytes(bufferBytes(DATA, 1 << 20), tensor);
+    state.take(rawRecord({ probe: PROBE.tensor_alloc, args: [BUFFER, 0n, DATA], payload }));
+    state.take(rawRecord({ probe: PROBE.decode, args: [9n], payload: batchBytes({ tokens: 2 }) }));
+    const graph = graphBytes({ tokens: 2, cache: DATA, cells: [[3, 2]] });
+    state.take(rawRecord({ probe: PROBE.graph_compute, args: [VIEW], payload: graph }));
+    state.take(rawRecord({ probe: PROBE.decode, isReturn: true, args: [0n] }));
+    const step = state.takeRows().steps.find(({ kind }) => kind === "decode");
+    return JSON.parse(step?.detail ?? "{}").kv_row_cells;
+  };
+  const build = { soname: null, buildId: null };
+  expect(cellsOf(build)).toEqual([[3, 2]]);
+  expect(cellsOf({ ...build, mayMoveRows: true })).toBeUndefined();
 });
