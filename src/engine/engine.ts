@@ -15,8 +15,8 @@ export interface EngineBuild {
   readonly debugData?: FoundDebugData;
   /** True for a stripped program of Go: of its functions of C only those are found that Go calls. */
   readonly isStripped?: true;
-  /** True where it may move rows of a cache to other cells, and nobody sees it. */
-  readonly mayMoveRows?: true;
+  /** True where its engine says so of it. */
+  readonly hasOlderNames?: true;
 }
 
 /** A mapped object as the engine sees it; `symbol` finds one of its names, where the object defines it. */
@@ -54,8 +54,8 @@ export interface Engine {
   readonly symbols: readonly string[];
   /** Names of structures and enumerations that must be known of a build that is not; none unless told. */
   structuresOf?(object: EngineObject): readonly string[];
-  /** True of an object that may move rows of a cache to other cells, and nobody sees it; of none unless told. */
-  mayMoveRows?(object: EngineObject): boolean;
+  /** True of an object with functions whose names its engine has left since; of none unless told. */
+  hasOlderNames?(object: EngineObject): boolean;
   /** Probes of the object; empty where it is no part of this engine. */
   probesOf(object: EngineObject): readonly EngineProbe[];
   /** True of probes that tell where tensors lie and nothing of steps: what is lost of them leaves the steps whole. None unless told. */

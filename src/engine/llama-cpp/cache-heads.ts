@@ -87,8 +87,8 @@ export function sequencesIn(runs: readonly BatchRun[]): Set<number> {
   return new Set(runs.flatMap(({ sequences }) => sequences));
 }
 
-/** No context yet. */
-export function cacheHeads(): CacheHeads {
+/** No context yet. @param hasOlderNames true of a build that may count the positions that are left to it over all sequences */
+export function cacheHeads(hasOlderNames: () => boolean = () => false): CacheHeads {
   const heads = new Map<bigint, Head>();
   /** Contexts that were seen to be made; one of which nothing else is seen has no head. */
   const made = new Set<bigint>();
@@ -136,6 +136,12 @@ export function cacheHeads(): CacheHeads {
   function nextOf(head: Head, sequence: number): number | null {
     const held = heldBy(head, sequence);
     return held && endOf(held);
+  }
+
+  /** True where nothing but sequence 0 is in a cache and a run. */
+  function isOfFirst({ held, others, exceptions }: Head, { sequences }: BatchRun): boolean {
+    const isAlone = others === "nothing" && exceptions.size === 0;
+    return isAlone && [...held.keys(), ...sequences].every((id) => id === 0);
   }
 
   /** Says which positions a sequence has. */
@@ -244,7 +250,7 @@ export function cacheHeads(): CacheHeads {
         let { position } = run;
         if (position === null) {
           const ends = run.sequences.map((sequence) => next.get(sequence) ?? nextOf(head, sequence));
-          if (!ends.every((end) => end !== null)) return null;
+          if (!ends.every((end) => end !== null) || (hasOlderNames() && !isOfFirst(head, run))) return null;
           position = Math.max(0, ...ends);
         }
         for (const sequence of run.sequences) next.set(sequence, position + run.tokens);

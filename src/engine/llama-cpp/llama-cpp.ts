@@ -2,7 +2,7 @@
 import type { Engine } from "../engine.ts";
 import { structuresOf } from "./debug-offsets.ts";
 import { chooseLayout, knownBuild } from "./layout-choice.ts";
-import { ENGINE_NAME, mayMoveRows, PROBE_POINTS, probesOf, tellsPlaces } from "./probes.ts";
+import { ENGINE_NAME, hasOlderNames, PROBE_POINTS, probesOf, tellsPlaces } from "./probes.ts";
 import { processState } from "./process-state.ts";
 
 export const llamaCpp: Engine = {
@@ -11,7 +11,7 @@ export const llamaCpp: Engine = {
   beforeSteps: "llama_init_from_model",
   symbols: PROBE_POINTS.map(({ symbol }) => symbol),
   structuresOf: (object) => (knownBuild(object) === undefined ? structuresOf(object) : []),
-  mayMoveRows,
+  hasOlderNames,
   probesOf,
   tellsPlaces,
   aboutBuild(build) {

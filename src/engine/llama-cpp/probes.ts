@@ -183,10 +183,11 @@ const SUBSTITUTES: readonly ProbePoint[] = [
 export const PROBE_POINTS: readonly ProbePoint[] = [...GGML_POINTS, ...OLDER_POINTS, ...GO_POINTS, ...SUBSTITUTES];
 
 /**
- * True of a library that changes a cache by one of those names: until August 2025, when the last of them went, llama.cpp closed holes in a
- * cache by moving rows, for some weeks in builds whose graphs name the cells that they write.
+ * True of a library that changes a cache by one of those names. Until August 2025, when the last of them went, llama.cpp closed holes in a
+ * cache by moving rows, for some weeks in builds whose graphs name the cells that they write; and until June the positions that a batch left
+ * to it were those behind all sequences, or behind the first.
  */
-export function mayMoveRows(object: Pick<EngineObject, "symbol">): boolean {
+export function hasOlderNames(object: Pick<EngineObject, "symbol">): boolean {
   return OLDER_CHANGES.some(({ symbol }) => object.symbol(symbol)?.type === "function");
 }
 

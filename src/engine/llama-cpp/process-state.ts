@@ -89,7 +89,7 @@ export function processState(
   let hasOthers = false;
   let isStripped = false;
   let isOfGraphs = false;
-  let mayMoveRows = false;
+  let hasOlderNames = false;
   const placed: Placed = { believed: 0, doubted: 0 };
   const map = tensorMap(pid, layout);
   const experts = expertReads(map.expertsIn);
@@ -101,7 +101,7 @@ export function processState(
   const toldLists = new Set<string>();
   const steps = stepLog({
     ...{ pid, layout, weights: map.weights, isSettled: map.isSettled },
-    ...{ cacheAt: map.cacheAt, tellsCells: () => !mayMoveRows },
+    ...{ cacheAt: map.cacheAt, hasOlderNames: () => hasOlderNames },
   });
   const scheduled = scheduledGraphs();
   for (const build of builds) useBuild(build);
@@ -112,7 +112,7 @@ export function processState(
 
   function useBuild(build: EngineBuild): void {
     isStripped ||= build.isStripped === true;
-    mayMoveRows ||= build.mayMoveRows === true;
+    hasOlderNames ||= build.hasOlderNames === true;
     const chosen = chooseLayout(build);
     steps.useParams(chosen.params);
     if (chosen.ggml === null) return;

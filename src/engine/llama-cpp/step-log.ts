@@ -50,8 +50,8 @@ export interface StepContext {
   readonly isSettled: () => boolean;
   /** The shape of the cache tensor that begins at an address; null where none is known there. */
   readonly cacheAt: (addr: bigint) => CacheShape | null;
-  /** False where rows may be moved to other cells than they were written to; true unless told. */
-  readonly tellsCells?: () => boolean;
+  /** True of a build by which rows may be moved to other cells than they were written to; false unless told. */
+  readonly hasOlderNames?: () => boolean;
 }
 
 interface OpenCall {
@@ -86,12 +86,12 @@ const PARTIAL = 1n;
 
 /** An empty log of one process. */
 export function stepLog(context: StepContext): StepLog {
-  const { pid, weights, isSettled, cacheAt, tellsCells = () => true } = context;
+  const { pid, weights, isSettled, cacheAt, hasOlderNames = () => false } = context;
   let { layout } = context;
   const open = new Map<string, OpenCall>();
   /** Probes of which a call was seen to begin. */
   const begun = new Set<number>();
-  const heads = cacheHeads();
+  const heads = cacheHeads(hasOlderNames);
   const memories = memoryOwners();
   const batches = filledBatches();
   const older = olderCalls();
@@ -230,7 +230,7 @@ export function stepLog(context: StepContext): StepLog {
     }
     const shape = call.cache === null ? null : cacheAt(call.cache);
     if (shape !== null && !call.isOfGone) heads.divide(call.context, shape.streams);
-    const cells = tellsCells() && runs && shape && cellsOfRuns(runs, call.cells, shape);
+    const cells = !hasOlderNames() && runs && shape && cellsOfRuns(runs, call.cells, shape);
     if (cells) facts = { ...facts, ...cellFacts(runs ?? [], cells, call.written) };
     const detail = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
     push({ ...row, end_ns: record.timestamp_ns, result, detail });

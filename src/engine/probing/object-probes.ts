@@ -110,8 +110,8 @@ export function recognise(
     const probes = engine.probesOf({ path, ...build, symbol });
     const symbols = [...new Set(probes.map(({ symbol }) => symbol))];
     const isStripped = symbols.some((name) => symbol(name)?.isByGo);
-    const mayMoveRows = engine.mayMoveRows?.({ path, ...build, symbol }) ?? false;
-    const traits = { ...(isStripped ? { isStripped } : {}), ...(mayMoveRows ? { mayMoveRows } : {}) };
+    const hasOlderNames = engine.hasOlderNames?.({ path, ...build, symbol }) ?? false;
+    const traits = { ...(isStripped ? { isStripped } : {}), ...(hasOlderNames ? { hasOlderNames } : {}) };
     const file = { engine, path, identity, build: { ...build, ...traits }, symbols };
     return probes.length === 0 ? [] : [{ file, probes }];
   });

@@ -302,6 +302,24 @@ describe("the positions that a batch leaves to the engine", () => {
     expect(firstOf(heads, 2)).toBe(40);
   });
 
+  test("are known of sequence 0 alone in a build that may count them over all sequences", () => {
+    const heads = cacheHeads(() => true);
+    const runs = (sequence: number, position: number | null) => [
+      { sequences: [sequence], position, tokens: 4, asking: 1 },
+    ];
+    expect(heads.place(CONTEXT, runs(0, null))).toBeNull();
+    heads.clear(CONTEXT);
+    expect(heads.place(CONTEXT, runs(0, null))?.[0]?.position).toBe(0);
+    expect(heads.place(CONTEXT, runs(1, null))).toBeNull();
+    expect(heads.place(CONTEXT, runs(1, 7))?.[0]?.position).toBe(7);
+    heads.advance(CONTEXT, heads.place(CONTEXT, runs(1, 7)), 1n);
+    expect(heads.place(CONTEXT, runs(0, null))).toBeNull();
+    const others = cacheHeads();
+    others.clear(CONTEXT);
+    others.advance(CONTEXT, others.place(CONTEXT, runs(1, 7)), 1n);
+    expect(others.place(CONTEXT, runs(0, null))?.[0]?.position).toBe(0);
+  });
+
   test("are not known of one that had more before, which may stay or go, or of which nobody knows what it had", () => {
     const heads = driven();
     heads.batch([0, 0, 40, 1]);

@@ -116,5 +116,5 @@ test("the cells that graphs write are told of no library that may move rows to o
   };
   const build = { soname: null, buildId: null };
   expect(cellsOf(build)).toEqual([[3, 2]]);
-  expect(cellsOf({ ...build, mayMoveRows: true })).toBeUndefined();
+  expect(cellsOf({ ...build, hasOlderNames: true })).toBeUndefined();
 });
