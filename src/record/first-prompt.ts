@@ -1,6 +1,6 @@
 /** How long the first prompt of a run took: one that is longer than a batch comes in several. */
 import { detailOf, draftGuesses, promptSequences } from "../schema/step-detail.ts";
-import { isOfPrompt } from "./decoded-beside.ts";
+import { isOfPrompt, mostOf, tokensBySequence } from "./decoded-beside.ts";
 
 /** A call that decodes or encodes, and that came to its end. */
 export interface CalledBatch {
@@ -37,7 +37,8 @@ interface Run {
   readonly place: string;
   readonly sequence: string;
   readonly position: number;
-  readonly tokens: number;
+  /** Behind its last token. */
+  readonly end: number;
   /** More than one token without guesses, or one that is known to be of a prompt. */
   readonly isPrompt: boolean;
 }
@@ -56,15 +57,22 @@ function runsOf({ pid, n_tokens, n_sequences, position_first, sequence_id, detai
     tokens - (guesses.get(named) ?? 0) > 1 || isOfPrompt(named, prompts);
   const sequenceOf = (named: unknown): string => `${place} ${JSON.stringify(named)}`;
   if (Array.isArray(kv_rows)) {
-    return kv_rows.flatMap((row: unknown) => {
-      const [named, position, tokens] = Array.isArray(row) ? row : [];
-      if (!isWhole(position) || !isWhole(tokens)) return [];
-      return [{ place, sequence: sequenceOf(named), position, tokens, isPrompt: isPrompt(named, tokens) }];
-    });
+    const all = tokensBySequence(kv_rows);
+    const runs = new Map<string, Run>();
+    for (const row of kv_rows as readonly unknown[]) {
+      const [named, position, tokens]: unknown[] = Array.isArray(row) ? row : [];
+      if (!isWhole(position) || !isWhole(tokens)) continue;
+      const sequence = sequenceOf(named);
+      const before = runs.get(sequence);
+      const end = Math.max(before?.end ?? 0, position + tokens);
+      const run = { place, sequence, position, isPrompt: isPrompt(named, mostOf(named, all)) };
+      runs.set(sequence, { ...(before ?? run), end });
+    }
+    return [...runs.values()];
   }
   if (n_sequences > 1 || position_first === null) return [];
   const named = sequence_id ?? 0;
-  const run = { place, sequence: sequenceOf(named), position: position_first, tokens: n_tokens };
+  const run = { place, sequence: sequenceOf(named), position: position_first, end: position_first + n_tokens };
   return [{ ...run, isPrompt: isPrompt(named, n_tokens) }];
 }
 
@@ -77,11 +85,11 @@ export function createFirstPrompt(): FirstPrompt {
   /** Of each sequence of which something was seen: where a prompt that began unseen would go on, or -1 where it came to its end. */
   const unseen = new Map<string, number>();
   /** Whether a run begins a prompt; notes what may have begun before. */
-  const begins = ({ place, sequence, position, tokens, isPrompt }: Run): boolean => {
+  const begins = ({ place, sequence, position, end, isPrompt }: Run): boolean => {
     const goesOn = unseen.get(sequence);
     const isBegin = position === 0 || made.has(place) || (goesOn !== undefined && goesOn !== position);
     if (isPrompt && isBegin) return true;
-    unseen.set(sequence, isPrompt ? position + tokens : -1);
+    unseen.set(sequence, isPrompt ? end : -1);
     return false;
   };
   return {
@@ -96,18 +104,18 @@ export function createFirstPrompt(): FirstPrompt {
         if (!batch.has_prompt || (runs.length > 0 && begun.length === 0)) return;
         first = batch;
         const took_ns = Number(batch.end_ns - batch.begin_ns);
-        for (const { sequence, position, tokens } of begun)
-          parts.set(sequence, { position: position + tokens, took_ns });
+        for (const { sequence, end } of begun) parts.set(sequence, { position: end, took_ns });
         if (parts.size === 0) ended_ns = took_ns;
         return;
       }
       if (batch.pid !== first.pid) return;
       if (runs.length === 0) ended_ns = Number(first.end_ns - first.begin_ns);
-      for (const { sequence, position, tokens, isPrompt } of runs) {
+      for (const { sequence, position, end, isPrompt } of runs) {
         const part = parts.get(sequence);
         if (part === undefined) continue;
-        if (isPrompt && position === part.position) {
-          part.position += tokens;
+        // Behind an image it goes on further on.
+        if (isPrompt && position >= part.position) {
+          part.position = end;
           part.took_ns = Number(batch.end_ns - first.begin_ns);
         } else ended_ns = Math.min(ended_ns ?? part.took_ns, part.took_ns);
       }

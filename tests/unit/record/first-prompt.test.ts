@@ -9,7 +9,7 @@ function took(...batches: readonly { runs: readonly Run[] | null; pid?: number; 
   first.make(1, 0x1n);
   batches.forEach(({ runs, pid = 1, context = "0x1" }, i) => {
     const n_tokens = (runs ?? [[0, 0, 64]]).reduce((sum, [, , tokens]) => sum + Number(tokens), 0);
-    const n_sequences = runs?.length ?? 2;
+    const n_sequences = runs === null ? 2 : new Set(runs.map(([sequences]) => String(sequences))).size;
     const [only] = runs?.length === 1 ? runs : [];
     const isAlone = only !== undefined && typeof only[0] === "number";
     first.take({
@@ -36,6 +36,14 @@ describe("the first prompt of a run", () => {
     expect(took(one)).toBe(10);
     expect(took(one, two, three)).toBe(32);
     expect(took(one, two, three, answer, { runs: [[0, 193, 64]] })).toBe(32);
+  });
+
+  test("has images in it, whose tokens stand at one position, and behind which it goes on further on", () => {
+    const begin = { runs: [[0, 0, 8]] as const };
+    const image = { runs: Array.from({ length: 9 }, () => [0, 8, 1] as const) };
+    const text = { runs: [[0, 11, 5]] as const };
+    expect(took(begin, image, text, { runs: [[0, 16, 1]] })).toBe(32);
+    expect(took({ runs: [[0, 0, 1], ...image.runs] }, text)).toBe(21);
   });
 
   test("waited for batches of other sequences, which are none of it", () => {

@@ -228,6 +228,21 @@ describe("tokens of a run", () => {
     expect(tokenFacts(tokens, true)).not.toHaveProperty("decode_tokens_beside_prompts");
   });
 
+  test("are of the prompt where its sequence has others in the batch: an image at one position, or tokens by turns", () => {
+    const kv_rows = [[1, 40, 1], ...Array.from({ length: 9 }, () => [0, 12, 1])];
+    const image = { ...decode(10, 0, 100), n_sequences: 2, detail: JSON.stringify({ kv_rows }) };
+    expect(counted(image)).toMatchObject({ prompt_tokens: 9, decode_tokens: 1, beside_tokens: 1 });
+    const turns = [
+      [0, 8, 1],
+      [[1, 2], 8, 1],
+      [0, 9, 1],
+      [[1, 2], 9, 1],
+      [3, 8, 1],
+    ];
+    const byTurns = { ...decode(5, 0, 100), n_sequences: 4, detail: JSON.stringify({ kv_rows: turns }) };
+    expect(counted(byTurns)).toMatchObject({ prompt_tokens: 4, decode_tokens: 1 });
+  });
+
   test("are of the prompt where nothing tells whose they are", () => {
     for (const detail of [null, "", "{", "null", '{"kv_rows":7}', '{"kv_rows":[null,[1],[1,"2",1]]}']) {
       const tokens = counted({ ...decode(11, 0, 100), n_sequences: 4, detail });
