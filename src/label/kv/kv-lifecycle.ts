@@ -10,7 +10,7 @@ import { type CacheContext, type ContextLife, cacheContexts, contextsOfTensors }
 import type { KvToken } from "./kv-token.ts";
 import { kvTokens, SEVERAL_CACHES } from "./kv-tokens.ts";
 import type { RowCopies } from "./moved-rows.ts";
-import { tokensIn } from "./tensor-room.ts";
+import { isOvercounted, tokensIn } from "./tensor-room.ts";
 import { type CacheLists, haveWindows, type WindowCache, windowCache } from "./window-caches.ts";
 
 /** Where a cache tensor keeps the row of a token. */
@@ -72,6 +72,10 @@ function shapeOf(text: string | null): number[] {
 /** Such a tensor says how much it holds, and not of how many tokens. */
 export const FLAT_CACHE =
   "a cache tensor has one dimension, as in builds of llama.cpp before May 2025, so that how much of it is of one token is not told";
+
+/** As many as positions were taken to be there for each. */
+export const SHARED_BEFORE =
+  "sequences have more rows together than their cache has cells: some of those that were there before the first batch are of several of them";
 
 /** True for a cache tensor of rows that lie behind each other in one dimension. */
 function isFlat({ shape, kv_layout }: TensorLifetime): boolean {
@@ -148,6 +152,13 @@ function roomsOfContext(tokens: readonly KvToken[], tensors: readonly KvTensor[]
   });
 }
 
+/** True where more tokens were counted for a context than any of its tensors held. */
+function areOvercounted(tokens: readonly KvToken[], tensors: readonly KvTensor[]): boolean {
+  return [...Map.groupBy(tensors, roomOf).values()].some(
+    ([first]) => first !== undefined && !isInBlocks(first.layout) && isOvercounted(tokens, first),
+  );
+}
+
 /** Cells of one sequence where each has its own, by the tensors that were placed while a context lived; else by those that were there. */
 function streamCellsIn({ from_ns, until_ns }: ContextLife, tensors: readonly KvTensor[]): number | null {
   const there = tensors.filter(({ birth_ns, death_ns }) => birth_ns < until_ns && death_ns > from_ns);
@@ -220,6 +231,7 @@ function allRows(
   let severalSizes = false;
   const flat = new Set(caches.filter(isFlat).map(engineOf));
   let isUnsized = false;
+  let isShared = false;
   for (const [key, members] of Map.groupBy(ofSteps.tokens, layersOf)) {
     const [one] = members as [KvToken, ...KvToken[]];
     const layers = windows.get(keyOf(one))?.layers ?? null;
@@ -231,6 +243,11 @@ function allRows(
     }
     if (haveSeveralSizes(mine)) {
       severalSizes = true;
+      continue;
+    }
+    // Of a window's rows most are written over.
+    if (one.in_window !== true && areOvercounted(members, mine)) {
+      isShared = true;
       continue;
     }
     const found = roomsOfContext(members, mine);
@@ -267,9 +284,11 @@ function allRows(
       ? FLAT_CACHE
       : severalSizes
         ? SEVERAL_CACHES
-        : homeless
-          ? "a cache tensor does not say of which context it is"
-          : null);
+        : isShared
+          ? SHARED_BEFORE
+          : homeless
+            ? "a cache tensor does not say of which context it is"
+            : null);
   const rowless_bytes = caches.reduce((sum, life) => sum + (hasRows(life) ? 0 : Number(life.size_bytes)), 0);
   const confirmed = new Set<number>();
   return {

@@ -44,6 +44,24 @@ function wrapped(tokens: readonly KvToken[], cells: number): readonly KvToken[] 
 }
 
 /**
+ * True where sequences that share the cells are said to have had more rows at once than there are cells, before the first batch too: each of
+ * these rows was counted for one of them, and some are of several.
+ */
+export function isOvercounted(
+  tokens: readonly KvToken[],
+  { cells, streams }: Pick<Room, "cells" | "streams">,
+): boolean {
+  const unseen = new Set(tokens.flatMap(({ is_written, sequence }) => (is_written ? [] : [sequence])));
+  if (streams > 1 || unseen.size < 2) return false;
+  const ends = tokens.map(endOf).sort((one, other) => one - other);
+  let ended = 0;
+  return tokens.some(({ write_ns }, i) => {
+    while ((ends[ended] ?? Number.POSITIVE_INFINITY) <= write_ns) ended += 1;
+    return i + 1 - ended > cells;
+  });
+}
+
+/**
  * The tokens as a tensor holds them, null for one that it never held; a token that it lost before its sequence did ends there.
  * @param tokens of the tensor's context, in order of their write
  */

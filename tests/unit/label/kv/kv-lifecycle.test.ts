@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { FLAT_CACHE, kvRows } from "../../../../src/label/kv/kv-lifecycle.ts";
+import { FLAT_CACHE, kvRows, SHARED_BEFORE } from "../../../../src/label/kv/kv-lifecycle.ts";
 import { SEVERAL_CACHES } from "../../../../src/label/kv/kv-tokens.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { ROWS } from "../../../../src/regions/kv-layout.ts";
@@ -123,6 +123,21 @@ test("a context at the address of one that was freed shares its cells as its own
   expect(lives(shared(10n), shared(1010n))).toEqual([...together(0), ...together(1000)]);
   expect(lives(shared(10n), split(1010n))).toEqual([...together(0), ...apart(1000)]);
   expect(lives(split(10n), shared(1010n))).toEqual([...apart(0), ...together(1000)]);
+});
+
+test("no row has a life where sequences that were there before have more rows together than their cache has cells: they share some", () => {
+  const of = (begin_ns: number, sequence_id: number, position_first: number) => ({
+    ...batch(begin_ns, position_first),
+    sequence_id,
+  });
+  const rows = (cells: number, ...steps: readonly StepRow[]) => kvRows(steps, [cache("late", 10n, cells)], 0n);
+  const late = [of(200, 0, 5), of(300, 1, 5)];
+  expect(rows(12, ...late).tokens.length).toBe(12);
+  expect(rows(11, ...late)).toMatchObject({ tokens: [], untold: SHARED_BEFORE });
+  // Of one sequence the oldest are written over.
+  expect(rows(6, of(200, 0, 5), of(300, 0, 6))).toMatchObject({ untold: null });
+  const split = { ...cache("split", 10n), shape: "4x6x2x1" };
+  expect(kvRows(late, [split], 0n).untold).toBeNull();
 });
 
 test("rows of a context end where another one is made at its address, if nobody saw it freed", () => {
