@@ -30,6 +30,8 @@ export interface GraphSteps {
   takeUnderWay(): number;
   /** True once a graph was a step, and as long as no call that decodes is seen. */
   hasStepped(): boolean;
+  /** True once a graph came in parts, between which others compute. */
+  isParted(): boolean;
   /** Ends the graphs that have not returned: rows without an end. */
   flush(): void;
 }
@@ -301,6 +303,7 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
       underWay = 0;
       return taken;
     },
+    isParted: () => isParted && !isLeft,
     hasStepped: () => (hasStepped || early.length > 0) && !isLeft,
     leave() {
       isLeft = true;

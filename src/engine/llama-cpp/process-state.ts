@@ -34,6 +34,8 @@ const LISTS_LIMIT = 64;
 
 const STRIPPED =
   "the program is stripped: of its functions of C only those are found that Go calls, so that what it does to a cache or a buffer by others is not seen";
+const PARTED =
+  "another part of ggml than the CPU's computes some of each graph: a step lasts from the first part on the CPU to the last, so that rates inside of steps are above what was computed";
 const EXPERTS_UNTOLD =
   "which experts of a mixture are read is not told: no call was seen that looks up how much each of them weighs";
 
@@ -276,6 +278,7 @@ export function processState(
         ...(map.hasExperts() && !experts.hasCounted() ? [EXPERTS_UNTOLD] : []),
         ...(unknown === null || elsewhere.length > 0 ? [] : [unknown]),
         ...elsewhere,
+        ...(steps.isParted() || (isOfGraphs && elsewhere.length > 0) ? [PARTED] : []),
         ...(hasOthers ? [OTHER_OFFSETS] : []),
         ...(isStripped ? [STRIPPED] : []),
       ];

@@ -33,6 +33,8 @@ export interface StepLog {
   takeRows(): EngineRow<"step">[];
   /** True once graphs were steps by themselves, and as long as no call that decodes is seen. */
   isOfGraphs(): boolean;
+  /** True once one of these came in parts, between which others compute. */
+  isParted(): boolean;
   /** Ends the calls that have not returned: rows without an end. */
   flush(): void;
   /** Records since the last call that were kept, of calls that began before the probes were there, as it turned out. */
@@ -386,6 +388,7 @@ export function stepLog(context: StepContext): StepLog {
       return taken;
     },
     isOfGraphs: ofGraphs.hasStepped,
+    isParted: ofGraphs.isParted,
     takeUnderWay: ofGraphs.takeUnderWay,
     flush,
     tokenPeriodsNs: heads.tokenPeriodsNs,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import { processState } from "../../../../src/engine/llama-cpp/process-state.ts";
-import { bufferBytes, placedBytes, rawRecord, tensorBytes } from "../../../fixtures/ggml-structs.ts";
+import { bufferBytes, graphBytes, placedBytes, rawRecord, tensorBytes } from "../../../fixtures/ggml-structs.ts";
 
 const BUFFER = 0x7f00_0000_0000n;
 const HANDLE = 0x5000n;
@@ -57,6 +57,23 @@ describe("what cannot be told of a process", () => {
     expect(state.untold?.()).toEqual([
       "no tensor is known: none of 1 that were placed is what the offsets of ggml-0.25 make of it, tried on this build, which is not known; its debugging data does not help: it is damaged",
     ]);
+  });
+
+  test("is what is computed between the parts of a graph, of which each is a step of Ollama's own engine", () => {
+    const state = processState(7, []);
+    const part = (layer: number) => {
+      const place = { list: 0x7e00_0000_0000n + BigInt(80 * layer), cache: 0x5000n + BigInt(layer << 16) };
+      const payload = graphBytes({ tokens: 1, ...place, cells: [[0, 1]] });
+      state.take(rawRecord({ probe: PROBE.graph_compute, args: [1n], payload }));
+      state.take(rawRecord({ probe: PROBE.graph_compute, args: [0n], isReturn: true }));
+    };
+    for (const layer of [0, 0]) part(layer);
+    expect(state.untold?.()).toEqual([]);
+    for (const layer of [0, 3]) part(layer);
+    expect(state.untold?.()).toEqual([expect.stringContaining("rates inside of steps are above")]);
+    // Graphs of a call that decodes had begun before its probes came.
+    state.take(rawRecord({ probe: PROBE.decode, isReturn: true, args: [0n] }));
+    expect(state.untold?.()).toEqual([]);
   });
 
   test("is what comes after a second library of ggml that is laid out differently", () => {
