@@ -11,6 +11,7 @@ import { EXIT_CODES, MrmTraceError } from "./errors.ts";
 import { reasonOf, type SignalWatch, type StopSignal } from "./record/signals.ts";
 import { printedOutput } from "./report/standard-output/printed-output.ts";
 import { unwritten } from "./report/standard-output/unwritten.ts";
+import { printableLines } from "./report/terminal.ts";
 import { forgetLauncher, refuseForeignSettings } from "./runtime.ts";
 import { encodeFailure, toJson } from "./schema/run-json.ts";
 
@@ -33,15 +34,16 @@ async function failed(error: unknown, verbArgs: readonly string[]): Promise<numb
   const failure = asFailure(error);
   if (verbArgs.includes("--json")) process.stdout.write(`${toJson(encodeFailure(failure, runDirOf(error)))}\n`);
   await tell(failure);
-  if (verbArgs.includes("--debug")) process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  if (verbArgs.includes("--debug")) process.stderr.write(`${printableLines(stack)}\n`);
   return failure.exitCode;
 }
 
-/** For people. */
+/** For people, on a terminal that a name in the message must not steer. */
 async function tell(failure: MrmTraceError): Promise<void> {
   const { createConsola } = await import("consola");
   const log = createConsola({ stdout: process.stderr, stderr: process.stderr });
-  log.error(`${failure.message}\n  fix: ${failure.hint}`);
+  log.error(printableLines(`${failure.message}\n  fix: ${failure.hint}`));
 }
 
 /** What stands behind -- belongs to the command that is traced. */

@@ -9,7 +9,7 @@ import { requestOf } from "../experiment/run-request.ts";
 import { watchSignals } from "../record/signals.ts";
 import { renderDifference } from "../report/difference-table.ts";
 import { renderEffect } from "../report/effect-table.ts";
-import { type Terminal, terminalOf } from "../report/terminal.ts";
+import { printableLines, type Terminal, terminalOf } from "../report/terminal.ts";
 import { encodeEffect, type ObserverEffect } from "../schema/observer-effect.ts";
 import { toJson } from "../schema/run-json.ts";
 import { planOfFile, readOptions } from "./experiment.ts";
@@ -111,7 +111,7 @@ export const compareCommand = defineCommand({
     const [a, b] = runs;
     if (a !== undefined && b !== undefined) return await compareRuns(a, b, options.json, terminal);
     const say = (line: string): void => {
-      if (!options.quiet) process.stderr.write(`mrm-trace: ${line}\n`);
+      if (!options.quiet) process.stderr.write(`mrm-trace: ${printableLines(line)}\n`);
     };
     using signals = watchSignals();
     // Loaded on use: the tracer has the same entry point and must stay small.

@@ -1,6 +1,7 @@
 /** The progress of a recording on stderr, and lines beside it. */
 import { runQueueWaitNs } from "../kernel/run-queue-wait.ts";
 import { createProgress, type Progress } from "../report/progress.ts";
+import { printableLines } from "../report/terminal.ts";
 
 export interface Lines {
   /** For a person who asked for more. */
@@ -17,7 +18,7 @@ export function recordingProgress({ quiet }: { quiet: boolean }): Progress {
 export function linesBeside(progress: Progress, { verbose, quiet }: { verbose: boolean; quiet: boolean }): Lines {
   const print = (line: string): void => {
     progress.clear();
-    process.stderr.write(`mrm-trace: ${line}\n`);
+    process.stderr.write(`mrm-trace: ${printableLines(line)}\n`);
   };
   const silent = (): void => {};
   return { say: verbose ? print : silent, notice: quiet ? silent : print };

@@ -8,6 +8,7 @@ import { type MonitorResult, monitor } from "../pipelines/monitor.ts";
 import { reasonOf, watchSignals } from "../record/signals.ts";
 import { createLineFile, type LineFile } from "../report/line-file.ts";
 import { createLinePipe } from "../report/standard-output/line-pipe.ts";
+import { printable } from "../report/terminal.ts";
 import { toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { asUser } from "../target/acting-user.ts";
@@ -70,7 +71,7 @@ export const monitorCommand = defineCommand({
     using signals = watchSignals();
     using file = options.output === undefined ? null : newFile(options.output, options.force);
     const say = (line: string): void => {
-      if (!options.quiet) process.stderr.write(`mrm-trace: ${line}\n`);
+      if (!options.quiet) process.stderr.write(`mrm-trace: ${printable(line)}\n`);
     };
     const stdout = createLinePipe(1);
     const write = (line: string): boolean => {

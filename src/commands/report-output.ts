@@ -32,7 +32,7 @@ function tellUnread(report: RunReport): number {
   const unread = unreadSources(inNumbers(report.ledger));
   if (unread.length === 0) return EXIT_CODES.ok;
   process.stderr.write(
-    `mrm-trace: segments of capture/ cannot be read or are missing: no figures of ${unread.join(", ")}\n  fix: mrm-trace verify ${report.run_dir} names what was lost since; restore it from a copy, and analyse again\n`,
+    `mrm-trace: segments of capture/ cannot be read or are missing: no figures of ${unread.join(", ")}\n  fix: mrm-trace verify ${printable(report.run_dir)} names what was lost since; restore it from a copy, and analyse again\n`,
   );
   return EXIT_CODES.data_quality;
 }
@@ -42,7 +42,7 @@ function tellNoPage({ warnings, run_dir }: RunReport): number {
   const warning = warnings.find((text) => text.startsWith(NO_ROOM_FOR_PAGE));
   if (warning === undefined) return EXIT_CODES.ok;
   const fix = `free space there; then: ${shellWords(["mrm-trace", "report", run_dir])}`;
-  process.stderr.write(`mrm-trace: ${printable(warning)}\n  fix: ${fix}\n`);
+  process.stderr.write(`mrm-trace: ${printable(warning)}\n  fix: ${printable(fix)}\n`);
   return EXIT_CODES.environment;
 }
 

@@ -164,12 +164,12 @@ export function eachOnce(problems: readonly ConfigProblem[]): ConfigProblem[] {
   return [...new Map(problems.map((problem) => [placeOf(problem), problem])).values()];
 }
 
-/** `FILE:3:5: sweep.batch_size: unknown key; did you mean batch_sizes?` */
+/** `FILE:3:5: sweep.batch_size: unknown key; did you mean batch_sizes?`, one line whatever the keys hold. */
 export function problemLine(path: string, problem: ConfigProblem): string {
   const { line, column, key, message, received, hint } = problem;
   const what = key === "" ? message : `${key}: ${message}`;
   const got = received === null ? "" : `, but received ${received}`;
-  return `${path}:${line}:${column}: ${what}${got}${hint === null ? "" : `; ${hint}`}`;
+  return `${path}:${line}:${column}: ${what}${got}${hint === null ? "" : `; ${hint}`}`.replace(/[\r\n]/g, "?");
 }
 
 /** The exit code of a list of problems: usage where anything must be changed in the file, else what this machine lacks. */

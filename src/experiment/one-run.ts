@@ -4,6 +4,7 @@ import { derivedReport } from "../pipelines/conclude.ts";
 import { run } from "../pipelines/run.ts";
 import { watchSignals } from "../record/signals.ts";
 import { createProgress } from "../report/progress.ts";
+import { printableLines } from "../report/terminal.ts";
 import { forgetLauncher } from "../runtime.ts";
 import { encodeFailure, encodeRun, toJson } from "../schema/run-json.ts";
 import { runRequestSchema } from "./run-request.ts";
@@ -17,7 +18,7 @@ async function oneRun(): Promise<number> {
     const progress = createProgress(process.stderr, { quiet: true });
     const notice = (line: string): void => {
       progress.clear();
-      process.stderr.write(`mrm-trace: ${line}\n`);
+      process.stderr.write(`mrm-trace: ${printableLines(line)}\n`);
     };
     const say = request.options.verbose ? notice : () => {};
     using signals = watchSignals();

@@ -2,6 +2,7 @@
 import { MrmTraceError } from "../errors.ts";
 import type { SignalWatch } from "../record/signals.ts";
 import type { Progress } from "../report/progress.ts";
+import { printable } from "../report/terminal.ts";
 import { analyseCommand } from "../run-directory/shell-words.ts";
 import { isFull } from "../run-directory/spare-room.ts";
 
@@ -20,7 +21,7 @@ export function tellWhatIsKept(signals: SignalWatch, runDir: string, progress: P
   signals.onSecond((signal) => {
     progress.clear();
     process.stderr.write(
-      `mrm-trace: a second signal, ${signal}: ended at once, without results; what was recorded so far is kept in ${runDir}\n  fix: ${analyseCommand(runDir)}\n`,
+      `mrm-trace: a second signal, ${signal}: ended at once, without results; what was recorded so far is kept in ${printable(runDir)}\n  fix: ${printable(analyseCommand(runDir))}\n`,
     );
   });
 }

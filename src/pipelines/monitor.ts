@@ -7,6 +7,7 @@ import { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { reasonOf, type StopSignal } from "../record/signals.ts";
 import { MEMORY_CSV_HEADER, memoryCsvRow } from "../report/memory-csv.ts";
+import { printable } from "../report/terminal.ts";
 import { type Cooldown, createCooldown } from "../target/cooldown.ts";
 import { isKernelThread, type NamedProcess, namedProcesses, processOf } from "../target/named-process.ts";
 import { namespaceFacts, refusalOfProc } from "../target/namespaces.ts";
@@ -101,7 +102,8 @@ interface Sampling {
 async function sample({ request, collector, tree, cooldown }: Sampling, first: NamedProcess): Promise<MonitorResult> {
   const { options, write, say, stopped } = request;
   const memory = createTreeMemorySum();
-  const label = options.label || options.name || first.comm;
+  // A process may give itself any name.
+  const label = options.label || options.name || printable(first.comm);
   const roots = [first.pid];
   let root = first;
   let [samples, peak_rss_bytes] = [0, 0];

@@ -58,6 +58,13 @@ export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, "?");
 }
 
+/** The same of a text of several lines, which stay lines: of an error, or of where it came from. */
+export const printableLines = (text: string): string =>
+  text
+    .split("\n")
+    .map((line) => printable(line.replaceAll("\t", " ")))
+    .join("\n");
+
 const SUBSTITUTES: Record<string, string> = {
   "±": "+-",
   "≥": ">=",

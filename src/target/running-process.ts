@@ -2,6 +2,7 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { MrmTraceError } from "../errors.ts";
+import { recordedCommand } from "../run-directory/recorded-command.ts";
 import { readProc } from "./proc-file.ts";
 import { isOver, parseField, parseStat } from "./proc-text.ts";
 
@@ -50,8 +51,11 @@ function lookAt(procRoot: string, pid: number) {
   };
 }
 
+/** Secrets of others' command lines are nobody's to print, and no line that they hold is one of ours. */
 function shown({ pid, command }: RunningProcess): string {
-  const words = command.join(" ");
+  const words = recordedCommand(command, "masked")
+    .join(" ")
+    .replace(/\p{Cc}/gu, "?");
   return `${pid} ${words.length > SHOWN_CHARACTERS ? `${words.slice(0, SHOWN_CHARACTERS)}...` : words}`;
 }
 

@@ -281,3 +281,10 @@ output:
     "output.formats.figures",
   ]);
 });
+
+test("a problem is one line, whatever its key holds", () => {
+  const { problems } = check('"a\\nb\\r\\e[2J": 1\n');
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toStartWith("1:1: a?b?");
+  expect(problems[0]).not.toMatch(/[\r\n]/);
+});

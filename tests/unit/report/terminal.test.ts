@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { terminalOf } from "../../../src/report/terminal.ts";
+import { printableLines, terminalOf } from "../../../src/report/terminal.ts";
 
 describe("what a stream can show", () => {
   const tty = { isTTY: true, columns: 132 };
@@ -20,4 +20,9 @@ describe("what a stream can show", () => {
     expect(terminalOf({}, "auto", { COLUMNS: "wide" }).width).toBe(100);
     expect(terminalOf({ columns: 0 }, "auto", {}).width).toBe(100);
   });
+});
+
+test("a text of several lines keeps its lines and nothing that steers a terminal", () => {
+  const text = "a \x1b]0;title\x07\n\tb\u202ec\x9b2J\r\nd é";
+  expect(printableLines(text)).toBe("a ?]0;title?\n b?c?2J?\nd é");
 });

@@ -112,6 +112,9 @@ describe("a name", () => {
       { pid: 71, ppid: 70, comm: "llama", command: ["llama", "c"], start: 10 },
       { pid: 60, comm: "llama", command: ["llama", "x".repeat(100)], start: 8 },
     ];
+    const hostile = { command: ["llama", "--api-key", "secret", "\x1b[2J\n  fix: run this"] };
+    const named = refusal("llama", { pid: 80, comm: "llama", ...hostile }, { pid: 81, comm: "llama" });
+    expect(named[1]).toContain("80 llama --api-key *** ?[2J?  fix: run this; 81 llama");
     expect(refusal("llama", ...several)).toEqual([
       "usage",
       `3 processes are named "llama": 60 llama ${"x".repeat(54)}...; 70 llama b; 71 llama c`,
