@@ -1,10 +1,11 @@
 /** The demo engine, decoding a fixed number of tokens: the same work in every unit. */
-import { readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DemoOptions } from "../config/schema.ts";
 import type { DemoReport } from "../demo/report.ts";
 import { MrmTraceError } from "../errors.ts";
 import { type Workload as Decoding, resolveTarget } from "../pipelines/launched-target.ts";
+import { readRegularText } from "../run-directory/regular-file.ts";
 import { asUser } from "../target/acting-user.ts";
 import { invokingUser } from "../target/invoking-user.ts";
 import type { Workload } from "./workload.ts";
@@ -27,7 +28,7 @@ export interface DemoWorkloadOptions {
 
 function takeReport(path: string): DemoReport {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as DemoReport;
+    return JSON.parse(readRegularText(path)) as DemoReport;
   } catch (cause) {
     const hint = "run it alone to see why: mrm-trace run --debug";
     throw new MrmTraceError("target", "the demo ended without its report", hint, { cause });

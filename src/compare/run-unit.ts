@@ -1,5 +1,5 @@
 /** One unit from its start to its figures, in bounded time, and nothing of it left afterwards. */
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { inNumbers } from "../schema/ledger.ts";
@@ -54,15 +54,28 @@ export interface UnitRequest {
 /** Of a unit that has no client. */
 const UNCOUNTED: RunTokens = { streamed_tokens: null, engine_tokens: null, engine_prompt_tokens: null };
 const LOG_TAIL = 600;
+const LOG_TAIL_BYTES = 1 << 14;
 /** How long a target may take to end after it was told to; a tracer waits for it, and then for its own tools. */
 const GRACE_MS = 15_000;
 const TRACED_GRACE_MS = 60_000;
 
 const ALONE = "run it alone and see why, such as: mrm-trace run -- COMMAND";
 
+/** The end of a file, which may have any size. */
+function endOf(path: string): string {
+  const fd = openSync(path, "r");
+  try {
+    const { size } = fstatSync(fd);
+    const bytes = Buffer.alloc(Math.min(size, LOG_TAIL_BYTES));
+    return bytes.toString("utf8", 0, readSync(fd, bytes, 0, bytes.length, size - bytes.length));
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** The error of a unit that failed, with the last of what it printed. */
 function unitError(message: string, log: string, options: { cause?: unknown } = {}): MrmTraceError {
-  const text = readFileSync(log, "utf8").trim();
+  const text = endOf(log).trim();
   const printed = text === "" ? "it printed nothing" : `the last it printed: ${text.slice(-LOG_TAIL)}`;
   return new MrmTraceError("target", `${message}; ${printed}`, ALONE, options);
 }

@@ -1,5 +1,6 @@
 /** Prompts from a local file: a prompt per line, or JSON lines. */
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
+import { readRegularFile } from "../run-directory/regular-file.ts";
 
 const MOST_BYTES = 256 * 2 ** 20;
 
@@ -32,7 +33,7 @@ export function readPrompts(path: string, categories: readonly string[]): string
   if (status.size > MOST_BYTES) throw new Error(`larger than ${MOST_BYTES} bytes: ${status.size}`);
   const isJson = /\.jsonl?$/i.test(path);
   if (!isJson && categories.length > 0) throw new Error("only JSON lines have categories");
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(readRegularFile(path, MOST_BYTES));
   const lines = text.split(/\r?\n/);
   const prompts = lines.flatMap((line, index) => {
     if (line.trim() === "") return [];

@@ -1,9 +1,10 @@
 /** A run as its directory tells it: for resuming, for predictions and for the summary of an experiment. */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { readMetadata } from "../run-directory/metadata.ts";
+import { readRegularText } from "../run-directory/regular-file.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
 import type { ExperimentFacts } from "../schema/run-details.ts";
 import type { Validity } from "../schema/run-json.ts";
@@ -41,7 +42,7 @@ export interface RunRecord {
 
 function jsonFile(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, "utf8"));
+    return JSON.parse(readRegularText(path));
   } catch {
     // Not there, or cut: the run is not complete.
     return null;

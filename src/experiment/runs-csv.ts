@@ -1,8 +1,10 @@
 /** runs.csv: a row for each run of every experiment of an output folder. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { MrmTraceError, reasonText } from "../errors.ts";
 import { csvField } from "../report/csv.ts";
 import { writeFileAtomic } from "../run-directory/atomic-file.ts";
+import { readRegularText } from "../run-directory/regular-file.ts";
 import { modelSlug } from "../run-directory/run-directory.ts";
 import { SUMMARY_FIGURES } from "./cell-summary.ts";
 import { isUsed, type RunResult } from "./outcome.ts";
@@ -41,10 +43,19 @@ const COLUMNS: readonly (readonly [name: string, text: (result: RunResult, exper
 
 export const RUNS_CSV_HEADER = COLUMNS.map(([name]) => name).join(",");
 
+function textOf(path: string): string {
+  try {
+    return readRegularText(path);
+  } catch (cause) {
+    const hint = "move it away; the runs themselves are kept, and --resume writes their rows";
+    throw new MrmTraceError("environment", `${path} cannot be read: ${reasonText(cause)}`, hint, { cause });
+  }
+}
+
 /** The rows of other experiments that a file has already; none where it has another header. */
 function otherRows(path: string, experiment: string): string[] {
   if (!existsSync(path)) return [];
-  const [header, ...rows] = readFileSync(path, "utf8").split("\n");
+  const [header, ...rows] = textOf(path).split("\n");
   if (header !== RUNS_CSV_HEADER) return [];
   return rows.filter((row) => row !== "" && !row.startsWith(`${experiment},`));
 }
@@ -52,7 +63,7 @@ function otherRows(path: string, experiment: string): string[] {
 /**
  * Writes the rows of an experiment to runs.csv of the output folder; those of other experiments stay before them.
  * @returns its path
- * @throws MrmTraceError environment where it cannot be written
+ * @throws MrmTraceError environment where it cannot be written, or the one that is there not read
  */
 export function writeRunsCsv(output: string, name: string, results: readonly RunResult[]): string {
   const path = join(output, RUNS_CSV);

@@ -1,10 +1,11 @@
 /** The runs of an experiment: models, context lengths, batch sizes and output tokens, each warmed up and repeated. */
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import type { Effective } from "../config/effective.ts";
 import type { Config, ModelConfig, PromptsConfig, SweepConfig } from "../config/experiment-schema.ts";
 import { promptsSchema, sweepSchema } from "../config/experiment-schema.ts";
 import type { DemoOptions, RunOptions } from "../config/schema.ts";
+import { readRegularFile } from "../run-directory/regular-file.ts";
 import { modelSlug } from "../run-directory/run-directory.ts";
 
 export interface Experiment {
@@ -107,7 +108,7 @@ const MOST_NAME = 80;
 
 /**
  * Digest of all that decides what a run measures, so that a run made with other settings is another run.
- * @throws as readFileSync does, where a file of prompts is gone
+ * @throws as readRegularFile does, where a file of prompts is gone
  */
 function settingsDigest(experiment: Experiment, model: ModelConfig): (cell: Cell) => string {
   const { about, prompts, run, demo } = experiment;
@@ -118,7 +119,7 @@ function settingsDigest(experiment: Experiment, model: ModelConfig): (cell: Cell
     [model.id, model.engine, model.params, model.type],
     model.path === undefined ? null : [model.path, statSync(model.path).size],
     prompts,
-    isFile ? createHash("sha256").update(readFileSync(prompts.source)).digest("hex") : null,
+    isFile ? createHash("sha256").update(readRegularFile(prompts.source)).digest("hex") : null,
     options,
     [demo.params, demo.type, demo.threads, demo.flash_attention],
   ]);

@@ -1,10 +1,11 @@
 /** How the server of vLLM is started for a run of an experiment. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { parsedJson } from "../client/parsed-json.ts";
 import { PORT_MARK } from "../client/server-port.ts";
 import type { ModelConfig } from "../config/experiment-schema.ts";
+import { readRegularText } from "../run-directory/regular-file.ts";
 import { findProgram } from "../target/held-command.ts";
 import { packageFolders } from "../target/python-packages.ts";
 import type { Cell } from "./sweep.ts";
@@ -24,12 +25,9 @@ const factsSchema = z.object({ vocab_size: z.int().min(1) });
 export function vocabularyOf(folder: string): number | null {
   const path = join(folder, FACTS);
   try {
-    const facts = statSync(path);
-    // A pipe would be waited for, and what is too large is no such file.
-    if (!facts.isFile() || facts.size > MOST_BYTES) return null;
-    return factsSchema.safeParse(parsedJson(readFileSync(path, "utf8"))).data?.vocab_size ?? null;
+    return factsSchema.safeParse(parsedJson(readRegularText(path, MOST_BYTES))).data?.vocab_size ?? null;
   } catch {
-    // It is not there, or not ours to read.
+    // It is not there, no such file, or not ours to read.
     return null;
   }
 }

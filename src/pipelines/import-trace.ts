@@ -7,7 +7,6 @@ import {
   linkSync,
   mkdirSync,
   openSync,
-  readFileSync,
   readSync,
   statSync,
 } from "node:fs";
@@ -16,6 +15,7 @@ import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { createRun, type MadeRun } from "../run-directory/create-run.ts";
 import { type RunFacts, unknownFacts, writeFacts } from "../run-directory/facts.ts";
+import { readRegularText } from "../run-directory/regular-file.ts";
 import { modelSlug, newRunId, runPaths } from "../run-directory/run-directory.ts";
 import type { Imported } from "../schema/run-details.ts";
 
@@ -61,7 +61,7 @@ function requireParquet(trace: string): void {
 function modelOf(trace: string): string {
   const named = z.object({ model: z.object({ id: z.string() }) });
   try {
-    const text = readFileSync(join(dirname(trace), "metadata.json"), "utf8");
+    const text = readRegularText(join(dirname(trace), "metadata.json"));
     return modelSlug(named.parse(JSON.parse(text)).model.id);
   } catch {
     // No metadata, or none that names the model: folders are RESULTS/MODEL/RUN/trace.parquet.

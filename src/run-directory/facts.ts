@@ -1,5 +1,5 @@
 /** capture/facts.json: what the recording knew beside its streams, so that everything can be derived again from it. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
@@ -8,6 +8,7 @@ import { runDetailsSchema } from "../schema/run-details.ts";
 import { runJsonSchema, toJson, withRatesRenamed } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { writeFileAtomic } from "./atomic-file.ts";
+import { readRegularText } from "./regular-file.ts";
 import { runPaths } from "./run-directory.ts";
 import { giveSpareRoom, hasSpareRoom, isFull, takeSpareRoom, writeInSpareRoom } from "./spare-room.ts";
 
@@ -172,7 +173,7 @@ export function readFacts(runDir: string, runId: string, modelId: string): RunFa
     return unknownFacts(runId, modelId, "the tracer was killed: what it lost and cost is not known", "killed");
   }
   try {
-    const object = JSON.parse(readFileSync(path, "utf8"));
+    const object = JSON.parse(readRegularText(path));
     const versioned = z.object({ schema_version: z.string() }).safeParse(object).data;
     if (versioned !== undefined) refuseOtherMajor(path, versioned.schema_version, JSON_SCHEMA_VERSION);
     return z.decode(factsSchema, withRatesRenamed(object) as z.input<typeof factsSchema>);

@@ -1,8 +1,9 @@
 /** One at a time in a folder: two would replace each other's unfinished files. */
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { PARTIAL } from "./atomic-file.ts";
+import { readRegularText } from "./regular-file.ts";
 
 export const LOCK = ".mrm-trace.lock";
 
@@ -56,10 +57,13 @@ function make(path: string, { instead }: LockWords): boolean {
   }
 }
 
+/** More than any number of a process has. */
+const MOST_LOCK_BYTES = 64;
+
 /** The process that a lock names, NaN where it names none; null where there is no lock. */
 function holderOf(path: string): number | null {
   try {
-    return Number.parseInt(readFileSync(path, "utf8"), 10);
+    return Number.parseInt(readRegularText(path, MOST_LOCK_BYTES), 10);
   } catch (cause) {
     return codeOf(cause) === "ENOENT" ? null : Number.NaN;
   }

@@ -1,5 +1,4 @@
 /** metadata.json of a run directory: what goes into it, and its one reader. */
-import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { MrmTraceError, reasonText } from "../errors.ts";
@@ -10,6 +9,7 @@ import type { RunDetails } from "../schema/run-details.ts";
 import { type RunReport, withRatesRenamed } from "../schema/run-json.ts";
 import { type AllocationSite, metadataSchema, type RunMetadata } from "../schema/run-metadata.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { readRegularText } from "./regular-file.ts";
 import { analyseCommand } from "./shell-words.ts";
 
 export interface MetadataInput {
@@ -120,7 +120,7 @@ export function readMetadata(path: string): { readonly metadata: RunMetadata; re
 function decode(path: string): z.output<typeof metadataSchema> {
   let object: unknown;
   try {
-    object = JSON.parse(readFileSync(path, "utf8"));
+    object = JSON.parse(readRegularText(path));
   } catch (cause) {
     throw unreadable(path, cause);
   }

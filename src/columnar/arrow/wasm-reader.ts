@@ -1,7 +1,7 @@
 /** The rows of Parquet files that this package wrote, decoded by WASM. */
-import { readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Table as ArrowTable, tableFromIPC } from "apache-arrow";
+import { readRegularFile } from "../../run-directory/regular-file.ts";
 import { refuseOtherMajor } from "../../schema/refuse-version.ts";
 import { SCHEMA_VERSION_KEY } from "../../schema/versions.ts";
 
@@ -40,12 +40,10 @@ export function readRows(bytes: Uint8Array, name: string, range: { offset?: numb
   return { arrow, metadata };
 }
 
-/** The bytes of a file. @throws Error when it is missing or larger than any of ours */
+/** The bytes of a file. @throws Error when it is missing, no regular file, or larger than any of ours */
 export function fileBytes(path: string): Uint8Array {
   try {
-    const size = statSync(path).size;
-    if (size > MAX_FILE_BYTES) throw new Error(`${size} bytes are more than ${MAX_FILE_BYTES}`);
-    return readFileSync(path);
+    return readRegularFile(path, MAX_FILE_BYTES);
   } catch (cause) {
     throw unreadable(path, messageOf(cause), cause);
   }

@@ -16,6 +16,7 @@ writeFileSync(
   "run: 600s\nstrata:\n  - { class: weight, bytes: 1MiB, period: 20us, touches: 100, spacing: 100ns }\n",
 );
 Bun.spawnSync(["mkfifo", place("pipe")]);
+writeFileSync(place("steering"), '"\\e]0;title\\a\\u202e": 1\n');
 afterAll(() => rmSync(folder, { recursive: true }));
 
 interface Answer {
@@ -168,7 +169,7 @@ describe("bad input is told what it is and what to do instead, and makes nothing
       expect(ended.stderr).toContain(says);
       expect(ended.stderr).toContain(`fix: `);
       expect(ended.stderr).not.toMatch(NOT_OURS);
-      expect(readdirSync(folder).sort()).toEqual(["dense", "empty", "folder", "pipe", "text"]);
+      expect(readdirSync(folder).sort()).toEqual(["dense", "empty", "folder", "pipe", "steering", "text"]);
     });
   }
 });
@@ -187,6 +188,27 @@ describe("what a person tries first is answered", () => {
       expect(ended.stdout).toStartWith(begins);
     });
   }
+
+  test("a key that would steer a terminal is shown without what does", async () => {
+    const ended = await runCli(["plan", place("steering")]);
+    expect(ended.exitCode).toBe(2);
+    expect(ended.stderr).toContain("steering:1:1: ?]0;title??: unknown key");
+    expect(ended.stderr.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+
+  test("a run of which a file was replaced by a pipe is refused, and the pipe not waited for", async () => {
+    const run = mkdtempSync(join(tmpdir(), "mrm-piped-run-"));
+    expect(Bun.spawnSync(["mkfifo", join(run, "metadata.json")]).exitCode).toBe(0);
+    for (const words of [["show"], ["card"], ["report"]]) {
+      const ended = await runCli([...words, run]);
+      expect([words, ended.exitCode, ended.stderr]).toMatchObject([
+        words,
+        4,
+        expect.stringContaining("no regular file"),
+      ]);
+    }
+    rmSync(run, { recursive: true });
+  });
 
   test("a command that fails is told of without a table too", async () => {
     const ended = await runCli([

@@ -170,3 +170,9 @@ describe("facts of a run", () => {
     }
   });
 });
+
+test("facts that are a pipe are refused as damaged, and not waited for", () => {
+  const dir = runDir();
+  expect(Bun.spawnSync(["mkfifo", path(dir)]).exitCode).toBe(0);
+  expect(() => readFacts(dir, "r", "m")).toThrow("cannot be read as facts of a run");
+});

@@ -63,3 +63,16 @@ test("of several that find the lock of a process that is gone at the same moment
     rmSync(root, { recursive: true });
   }
 });
+
+test("a lock that is a pipe names nobody, and is not waited for", () => {
+  const folder = mkdtempSync(join(tmpdir(), "mrm-trace-lock-"));
+  try {
+    expect(Bun.spawnSync(["mkfifo", join(folder, LOCK)]).exitCode).toBe(0);
+    {
+      using _held = lockFolder(folder, WORDS);
+    }
+    expect(existsSync(join(folder, LOCK))).toBe(false);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

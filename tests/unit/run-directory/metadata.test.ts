@@ -50,6 +50,13 @@ describe("metadata.json", () => {
     expect(readRunRecord(folder)).toBeNull();
   });
 
+  test("that is a pipe is refused by all who read it, and not waited for", () => {
+    const run = mkdtempSync(join(folder, "pipe-"));
+    expect(Bun.spawnSync(["mkfifo", join(run, "metadata.json"), join(run, "manifest.json")]).exitCode).toBe(0);
+    expect(() => readMetadata(join(run, "metadata.json"))).toThrow("it is no regular file");
+    expect(readRunRecord(run)).toBeNull();
+  });
+
   test.each([
     ['{ "schema_version": ', "it is no whole JSON"],
     ["[]", "it is no JSON object"],
