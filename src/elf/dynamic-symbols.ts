@@ -26,12 +26,15 @@ export interface DynamicSymbol {
 export interface DynamicSymbolTable {
   /** The symbol of exactly this name, the default version where there are several; undefined when not defined here. */
   find(name: string): DynamicSymbol | undefined;
-  /** Every defined function, ifunc and object. */
+  /** Every defined function, ifunc and object; none of a table that is larger than any library's. */
   all(): ReadonlyMap<string, DynamicSymbol>;
 }
 
 /** One entry of a table of symbols (Elf64_Sym). */
 export const ENTRY_BYTES = 24;
+/** A table beyond these is left alone: the largest libraries have some 100,000 symbols, whose names take some 10 MiB. */
+const MOST_SYMBOLS = 1 << 22;
+const MOST_NAME_BYTES = 1 << 26;
 /** High bit of a version index: not the version that a new link would take. */
 const HIDDEN_VERSION = 0x8000;
 
@@ -77,16 +80,24 @@ export function dynamicSymbolTable(
   /** As many as it is told, and no more than the file has room for. */
   const count = (): number => Math.min(countOf(), Math.floor(view.length / ENTRY_BYTES));
   let cache: Map<string, DynamicSymbol> | null = null;
-  function all(): ReadonlyMap<string, DynamicSymbol> {
-    if (cache) return cache;
-    cache = new Map();
+  function readAll(): Map<string, DynamicSymbol> {
+    const symbols = new Map<string, DynamicSymbol>();
     const n = count();
+    if (n > MOST_SYMBOLS) return symbols;
+    let nameBytes = 0;
     for (let index = 1; index < n; index++) {
       const found = symbolAt(index);
       const name = found && view.text(found.nameAt);
-      if (!found || !name || (found.hidden && cache.has(name))) continue;
-      cache.set(name, { name, ...found.symbol });
+      if (!found || !name || (found.hidden && symbols.has(name))) continue;
+      // Names may lie over each other, and take many times the bytes of the file.
+      nameBytes += name.length;
+      if (nameBytes > MOST_NAME_BYTES) return new Map();
+      symbols.set(name, { name, ...found.symbol });
     }
+    return symbols;
+  }
+  function all(): ReadonlyMap<string, DynamicSymbol> {
+    cache ??= readAll();
     return cache;
   }
   function find(name: string): DynamicSymbol | undefined {

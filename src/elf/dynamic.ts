@@ -4,6 +4,9 @@ import { fileOffsetOf, SEGMENT, type Segment } from "./segments.ts";
 
 const TAG = { hash: 4, strtab: 5, symtab: 6, soname: 14, gnu_hash: 0x6ffffef5, versym: 0x6ffffff0 } as const;
 
+/** Tags beyond these are no library's: one has some 30. */
+const MOST_TAGS = 1 << 12;
+
 /** File offsets of the loader's tables; null where the file names none. */
 export interface Dynamic {
   readonly names: number | null;
@@ -18,7 +21,8 @@ export interface Dynamic {
 export function readDynamic(view: ByteView, segments: readonly Segment[]): Dynamic {
   const values = new Map<number, number>();
   const segment = segments.find((s) => s.type === SEGMENT.dynamic);
-  const end = segment ? Math.min(segment.offset + segment.fileBytes, view.length) : 0;
+  const bytes = Math.min(segment?.fileBytes ?? 0, 16 * MOST_TAGS);
+  const end = segment ? Math.min(segment.offset + bytes, view.length) : 0;
   for (let position = segment?.offset ?? 0; position + 16 <= end; position += 16) {
     const tag = view.u64(position);
     const value = view.u64(position + 8);

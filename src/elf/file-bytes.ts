@@ -11,6 +11,7 @@ export interface ByteSource {
 export interface FileBytes extends ByteSource, Disposable {
   /** Leads to the very file that is read, wherever the name by which it was opened leads by then. */
   readonly heldPath: string;
+  readonly inode: bigint;
 }
 
 const PIECE_BYTES = 1 << 14;
@@ -31,8 +32,9 @@ export function openFileBytes(path: string): FileBytes | null {
   } catch {
     return null; // Gone, or not ours to read: for the caller both are an object that says nothing.
   }
-  const stat = fstatSync(fd);
-  if (!stat.isFile() || stat.size === 0) {
+  const stat = fstatSync(fd, { bigint: true });
+  const length = Number(stat.size);
+  if (!stat.isFile() || length === 0) {
     closeSync(fd);
     return null;
   }
@@ -67,12 +69,13 @@ export function openFileBytes(path: string): FileBytes | null {
 
   return {
     heldPath: `/proc/self/fd/${fd}`,
-    length: stat.size,
+    inode: stat.ino,
+    length,
     slice(offset, size) {
       const first = Math.floor(offset / PIECE_BYTES);
       const within = offset - first * PIECE_BYTES;
       if (within + size <= PIECE_BYTES) return piece(first).subarray(within, within + size);
-      const out = new Uint8Array(Math.min(size, Math.max(0, stat.size - offset)));
+      const out = new Uint8Array(Math.min(size, Math.max(0, length - offset)));
       if (out.length > LONG_BYTES) return out.subarray(0, readInto(out, offset));
       for (let done = 0; done < out.length; ) {
         const place = offset + done;

@@ -2,7 +2,9 @@
 import type { ByteView } from "./byte-view.ts";
 
 /** What a chain may hold at most before the file is taken for hostile. */
-const CHAIN_LIMIT = 1 << 20;
+const CHAIN_LIMIT = 1 << 16;
+/** Buckets beyond which it is none: there are fewer than symbols. */
+const MOST_BUCKETS = 1 << 22;
 
 interface Header {
   readonly buckets: number;
@@ -15,7 +17,8 @@ function header(view: ByteView, offset: number): Header | null {
   const buckets = view.u32(offset);
   const firstSymbol = view.u32(offset + 4);
   const bloomWords = view.u32(offset + 8);
-  if (buckets === null || firstSymbol === null || bloomWords === null || buckets === 0) return null;
+  if (buckets === null || firstSymbol === null || bloomWords === null) return null;
+  if (buckets === 0 || buckets > MOST_BUCKETS) return null;
   const bucketsAt = offset + 16 + bloomWords * 8;
   return { buckets, firstSymbol, bucketsAt, chainsAt: bucketsAt + buckets * 4 };
 }

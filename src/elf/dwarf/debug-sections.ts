@@ -37,7 +37,9 @@ function unpacked(section: Section, packed: ByteView, roomBytes: number): ByteVi
   const form = packed.u32(0);
   const size = packed.u64(8) ?? 0;
   if (form !== ZLIB && form !== ZSTD) return `${section.name} is compressed in a form that is not known`;
-  if (size > roomBytes) return `with ${section.name} it unpacks to more than ${MOST_UNPACKED_BYTES >> 20} MiB`;
+  // What takes more room packed than unpacked is no such section, and is not read either.
+  if (size > roomBytes || packed.length > MOST_UNPACKED_BYTES)
+    return `with ${section.name} it unpacks to more than ${MOST_UNPACKED_BYTES >> 20} MiB`;
   const bytes = packed.bytes(HEADER_BYTES, packed.length - HEADER_BYTES);
   try {
     const options = { maxOutputLength: size };

@@ -1,7 +1,7 @@
 /** Instruction addresses to file and function, through the executable file mappings of the process. */
 
-import { readFileSync, statSync } from "node:fs";
 import { type ElfFile, readElf } from "../../elf/elf.ts";
+import { openFileBytes } from "../../elf/file-bytes.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { CodePlaces, MappingFacts } from "../capture/mapping-stays.ts";
 import { placeIndex } from "../regions/place-index.ts";
@@ -43,18 +43,16 @@ function functionTable(elf: ElfFile): FunctionTable {
   };
 }
 
-/** The functions of a file, if it is still the one that was mapped; null otherwise. */
+/**
+ * The functions of a file, if the one that was opened is still that which was mapped; null otherwise, and where it is gone or not
+ * ours to read: addresses keep their file name and have no symbol.
+ */
 function openObject(path: string, inode: bigint | null): FunctionTable | null {
-  try {
-    const facts = statSync(path, { bigint: true });
-    const same = inode === null || inode === 0n || facts.ino === inode;
-    if (!facts.isFile() || !same || facts.size > BigInt(MAX_OBJECT_BYTES)) return null;
-    const elf = readElf(readFileSync(path));
-    return elf.ok ? functionTable(elf) : null;
-  } catch {
-    // The file is gone or not ours to read: addresses keep their file name and have no symbol.
-    return null;
-  }
+  using bytes = openFileBytes(path);
+  if (bytes === null || bytes.length > MAX_OBJECT_BYTES) return null;
+  if (inode !== null && inode !== 0n && bytes.inode !== inode) return null;
+  const elf = readElf(bytes);
+  return elf.ok ? functionTable(elf) : null;
 }
 
 function symbolAt(table: FunctionTable, fileOffset: number): string {
