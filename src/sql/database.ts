@@ -69,7 +69,10 @@ export function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
+/** A path as an SQL literal that means one file: the engine would take it for a pattern of several. */
+export const quotePath = (path: string): string => quote(path.replace(/[*?[]/g, "[$&]"));
+
 /** Paths as the argument of `read_parquet`. */
 export function parquetScan(paths: readonly string[], options = ""): string {
-  return `read_parquet([${paths.map(quote).join(", ")}]${options === "" ? "" : `, ${options}`})`;
+  return `read_parquet([${paths.map(quotePath).join(", ")}]${options === "" ? "" : `, ${options}`})`;
 }

@@ -7,7 +7,7 @@ import { MOST_GROUP_ROWS } from "../../columnar/read/scan.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { refuseOtherMajor } from "../../schema/refuse-version.ts";
 import { SCHEMA_VERSION_KEY } from "../../schema/versions.ts";
-import { type Database, parquetScan, quote } from "../../sql/database.ts";
+import { type Database, parquetScan, quote, quotePath } from "../../sql/database.ts";
 import { reasonOf } from "../capture/capture.ts";
 
 export interface TraceFile {
@@ -77,7 +77,7 @@ async function describe(database: Database, path: string): Promise<TraceFile> {
   const scan = parquetScan([path]);
   try {
     const versions = await database.rows(
-      `SELECT decode(value) AS version FROM parquet_kv_metadata(${quote(path)}) WHERE decode(key) = ${quote(SCHEMA_VERSION_KEY)}`,
+      `SELECT decode(value) AS version FROM parquet_kv_metadata(${quotePath(path)}) WHERE decode(key) = ${quote(SCHEMA_VERSION_KEY)}`,
     );
     for (const { version } of versions) if (version !== null) refuseOtherMajor(path, String(version));
     const columns = new Map<string, string>();
@@ -90,7 +90,7 @@ async function describe(database: Database, path: string): Promise<TraceFile> {
       const type = columns.get(name) ?? "";
       if (!WHOLE.test(type)) throw refused(path, `column ${name} is ${type}, not a whole number`);
     }
-    const counted = await database.rows(`SELECT num_rows FROM parquet_file_metadata(${quote(path)})`);
+    const counted = await database.rows(`SELECT num_rows FROM parquet_file_metadata(${quotePath(path)})`);
     return {
       path,
       rows: Number(counted[0]?.num_rows ?? 0),

@@ -1,5 +1,5 @@
 /** The lives of KV rows by sequence and in equal parts of time, as the tables of a run have them. */
-import { type Database, parquetScan, quote } from "../../sql/database.ts";
+import { type Database, parquetScan, quotePath } from "../../sql/database.ts";
 
 /** Rows of one sequence that share their parts of time and how they ended. */
 export interface RowGroup {
@@ -87,7 +87,7 @@ const keyOf = ({ sequence, ...cache }: Named): string => `${cacheOf(cache)}/${se
 /** One row for each token: that in one tensor of its cache stands for all that keep it as long, of those that need it most. */
 async function openLives(database: Database, path: string): Promise<void> {
   const file = parquetScan([path]);
-  const columns = await database.rows(`SELECT name FROM parquet_schema(${quote(path)})`);
+  const columns = await database.rows(`SELECT name FROM parquet_schema(${quotePath(path)})`);
   // A run of before that column says nothing of it.
   const shared = columns.some(({ name }) => name === "shared_with") ? "shared_with" : "NULL::VARCHAR";
   await database.run(`CREATE TEMP TABLE places AS
