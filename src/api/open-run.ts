@@ -5,6 +5,7 @@ import type { RecordBatch, Table } from "apache-arrow";
 import type { MetricRow } from "../analyse/figures/metric-row.ts";
 import { columnBatches, parquetBatches } from "../columnar/arrow/parquet-batches.ts";
 import type { ArrowColumns } from "../columnar/arrow/record-batches.ts";
+import { fewRows } from "../columnar/read/few-rows.ts";
 import { assertRefusal } from "../columnar/read/refusal.ts";
 import { rowsFromBatch } from "../columnar/rows.ts";
 import { MrmTraceError } from "../errors.ts";
@@ -79,6 +80,8 @@ export function openRun(dir: string): OpenedRun {
     }
   }
 
+  const figures = (path: string, table: "metrics") => fewRows(path, columnBatches(path, table), ({ rows }) => rows);
+
   const batches: OpenedRun["batches"] = (name) => read(name, parquetBatches);
 
   function table<N extends RunTable>(name: N): Table<ArrowColumns<N>> {
@@ -99,7 +102,7 @@ export function openRun(dir: string): OpenedRun {
     unreadable,
     table,
     batches,
-    metrics: () => [...read("metrics", columnBatches)].flatMap(rowsFromBatch).map(metricRow),
+    metrics: () => [...read("metrics", figures)].flatMap(rowsFromBatch).map(metricRow),
     close,
     [Symbol.dispose]: close,
   };

@@ -1,6 +1,7 @@
 /** A run directory as a comparison needs it: its figures and what they were taken from. */
 import { dirname } from "node:path";
 import { parquetBatches } from "../columnar/arrow/parquet-batches.ts";
+import { fewRows } from "../columnar/read/few-rows.ts";
 import { assertRefusal } from "../columnar/read/refusal.ts";
 import { MrmTraceError } from "../errors.ts";
 import { requireAnalysed } from "../run-directory/analysed-run.ts";
@@ -21,7 +22,7 @@ export interface SavedRun {
 function rowsOf(path: string): SavedRow[] {
   const rows: SavedRow[] = [];
   try {
-    for (const batch of parquetBatches(path, "metrics")) {
+    for (const batch of fewRows(path, parquetBatches(path, "metrics"), ({ numRows }) => numRows)) {
       for (const row of batch.toArray()) {
         const cells = Object.entries<unknown>(row.toJSON()).map(([name, value]) => {
           if (typeof value === "string" || typeof value === "number") return [name, value];

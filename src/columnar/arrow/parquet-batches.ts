@@ -5,7 +5,7 @@ import { MrmTraceError } from "../../errors.ts";
 import type { TableName } from "../../schema/columns.ts";
 import { TABLE_KEY } from "../../schema/versions.ts";
 import type { Batch } from "../batch.ts";
-import { assertRefusal } from "../read/refusal.ts";
+import { assertRefusal, TooLarge } from "../read/refusal.ts";
 import { tableBatches } from "../read/table-batches.ts";
 import type { ArrowColumns } from "./record-batches.ts";
 
@@ -45,6 +45,7 @@ export function* columnBatches<N extends TableName>(path: string, table: N): Gen
     return;
   } catch (error) {
     if (error instanceof MrmTraceError) throw error;
+    if (error instanceof TooLarge) throw new Error(`cannot read ${path}: ${error.message}`, { cause: error });
     assertRefusal(error);
   }
   yield* batchesByWasm(path, table, given);

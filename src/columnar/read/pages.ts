@@ -2,10 +2,11 @@
 import { zstdDecompressSync } from "node:zlib";
 import { CODEC, PAGE } from "../parquet-format.ts";
 import type { FileChunk } from "./footer.ts";
+import { TooLarge } from "./refusal.ts";
 import { numberOf, readThrift, structOf, type ThriftStruct } from "./thrift.ts";
 
-/** Nobody writes larger pages; a few hostile bytes can claim any size. */
-const LARGEST_PAGE_BYTES = 2 ** 28;
+/** Nobody writes more in a column of a row group; a few hostile bytes can claim any size. */
+const LARGEST_COLUMN_BYTES = 2 ** 28;
 const ZSTD_MAGIC = 0xfd2fb528;
 
 /** A page as it lies in the file. */
@@ -38,9 +39,32 @@ function frameBytes(frame: Uint8Array): number | null {
   return kind === 2 ? view.getUint32(offset, true) : Number(view.getBigUint64(offset, true));
 }
 
-/** True where the faster way may be taken: it takes all the memory that a frame asks for. */
+const [CHECKSUM, RUN_BLOCK, NO_BLOCK] = [4, 1, 3];
+
+/** Where a frame that says its length ends; null where it is cut. Source: RFC 8878, 3.1.1.2. */
+function frameEnd(frame: Uint8Array): number | null {
+  const descriptor = frame[4] ?? 0;
+  const single = (descriptor & 0x20) !== 0;
+  const sizeBytes = [single ? 1 : 0, 2, 4, 8][descriptor >>> 6] ?? 0;
+  let offset = 5 + (single ? 0 : 1) + ([0, 1, 2, 4][descriptor & 3] ?? 0) + sizeBytes;
+  for (let isLast = false; !isLast; ) {
+    if (offset + 3 > frame.length) return null;
+    const head =
+      (frame[offset] as number) | ((frame[offset + 1] as number) << 8) | ((frame[offset + 2] as number) << 16);
+    const type = (head >>> 1) & 3;
+    if (type === NO_BLOCK) return null;
+    isLast = (head & 1) === 1;
+    offset += 3 + (type === RUN_BLOCK ? 1 : head >>> 3);
+  }
+  return offset + ((descriptor & CHECKSUM) === 0 ? 0 : 4);
+}
+
+/**
+ * True where the faster way may be taken: it takes all the memory that frames ask for, those behind the first too, of which the page
+ * says nothing.
+ */
 const isHonest = ({ codec, stored, length }: StoredPage): boolean =>
-  codec === CODEC.ZSTD && frameBytes(stored) === length;
+  codec === CODEC.ZSTD && frameBytes(stored) === length && frameEnd(stored) === stored.length;
 
 function slowly({ codec, stored, length }: StoredPage): Uint8Array {
   if (codec === CODEC.UNCOMPRESSED) return stored;
@@ -66,18 +90,22 @@ export async function unpackAside(page: StoredPage): Promise<Page> {
 /**
  * The pages of a chunk in their order.
  * @param bytes of the chunk alone; the pages lie in them
- * @throws Error where they are no pages, or of a kind that is not decoded here
+ * @throws TooLarge where they unpack to more than a column has; Error where they are no pages, or of a kind that is not decoded here
  */
 export function storedPages(bytes: Uint8Array<ArrayBuffer>, { codec }: FileChunk): StoredPage[] {
   const pages: StoredPage[] = [];
+  let unpacked = 0;
   for (let offset = 0; offset < bytes.length; ) {
     const { struct, end } = readThrift(bytes, offset);
     const type = numberOf(struct, 1);
     const length = numberOf(struct, 2) ?? -1;
     const size = numberOf(struct, 3) ?? -1;
-    if (length < 0 || length > LARGEST_PAGE_BYTES || size < 0 || size > bytes.length - end) {
+    if (length < 0 || size < 0 || size > bytes.length - end) {
       throw new Error("a page is longer than its column");
     }
+    unpacked += length;
+    if (unpacked > LARGEST_COLUMN_BYTES)
+      throw new TooLarge(`a column unpacks to more than ${LARGEST_COLUMN_BYTES} bytes`);
     offset = end + size;
     if (type === PAGE.INDEX) continue;
     if (type !== PAGE.DATA && type !== PAGE.DICTIONARY) throw new Error(`a page of kind ${type}`);

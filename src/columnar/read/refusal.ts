@@ -1,5 +1,8 @@
 /** What a decoder throws at bytes that it cannot read, apart from what is a mistake of the decoder itself. */
 
+/** Bytes that claim more than anybody writes: a reader that knows every encoding would take the memory for it. */
+export class TooLarge extends Error {}
+
 /**
  * Returns for the error of bytes that are broken, or that only another reader knows.
  * @throws the error itself where no bytes can be at fault

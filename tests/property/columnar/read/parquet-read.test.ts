@@ -3,8 +3,8 @@ import { expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { unpackPage } from "../../../../src/columnar/read/pages.ts";
-import { assertRefusal } from "../../../../src/columnar/read/refusal.ts";
+import { storedPages, unpackPage } from "../../../../src/columnar/read/pages.ts";
+import { assertRefusal, TooLarge } from "../../../../src/columnar/read/refusal.ts";
 import { readThrift } from "../../../../src/columnar/read/thrift.ts";
 import { decodedRows } from "../../../fixtures/decoded-parquet.ts";
 import { encodeParquet } from "../../../fixtures/encode-parquet.ts";
@@ -146,4 +146,33 @@ test("a page that claims to be small and is not takes no more memory than it cla
   expect(() => unpackPage(page)).toThrow();
   expect(() => unpackPage({ ...page, length: 1 << 22 })).toThrow();
   expect(unpackPage({ ...page, stored: frame, length: 1 << 22 }).body.length).toBe(1 << 22);
+});
+
+test("frames behind the one that a page tells of are not unpacked", () => {
+  const told = Bun.zstdCompressSync(new Uint8Array(1000));
+  const untold = Bun.zstdCompressSync(new Uint8Array(1 << 29), { level: 1 });
+  const stored = new Uint8Array(Buffer.concat([told, untold]));
+  Bun.gc(true);
+  const before = process.resourceUsage().maxRSS;
+  const page = { isDictionary: false, values: 1, encoding: 0, codec: 6, stored, length: 1000 };
+  expect(() => unpackPage(page)).toThrow();
+  expect(1024 * (process.resourceUsage().maxRSS - before)).toBeLessThan(2 ** 27);
+});
+
+/** Header of a page of one value without a body that claims so many bytes. */
+function emptyPage(claimed: number): number[] {
+  const size: number[] = [];
+  for (let rest = 2 * claimed; ; rest = Math.floor(rest / 0x80)) {
+    size.push((rest % 0x80) + (rest < 0x80 ? 0 : 0x80));
+    if (rest < 0x80) break;
+  }
+  return [0x15, 0, 0x15, ...size, 0x15, 0, 0x2c, 0x15, 2, 0x15, 0, 0x15, 6, 0x15, 6, 0, 0];
+}
+
+test("pages that claim more together than a column has are refused, however small they are", () => {
+  const chunk = { codec: 6, values: 4, at: 0, bytes: 0 };
+  const pages = (count: number, claimed: number) => Uint8Array.from(Array(count).fill(emptyPage(claimed)).flat());
+  expect(storedPages(pages(4, 1 << 26), chunk).map(({ length }) => length)).toEqual(Array(4).fill(1 << 26));
+  expect(() => storedPages(pages(5, 1 << 26), chunk)).toThrow(TooLarge);
+  expect(() => storedPages(pages(1, 2 ** 31), chunk)).toThrow(TooLarge);
 });
