@@ -2,7 +2,7 @@
 
 import type { FigureSource, LedgerRow } from "../../../schema/ledger.ts";
 import { wordsOf } from "../../../schema/row.ts";
-import { createStops, type Stops } from "./stops.ts";
+import { createStops, type Stops, type StreamRoom, streamRoom } from "./stops.ts";
 
 const SOURCES = wordsOf("access", "source");
 
@@ -30,6 +30,7 @@ export interface Account {
   throttles: number;
   /** Events by their place in the file's list: whose figures their samples are for, how many came, and when none could. */
   readonly events: EventAccount[];
+  readonly streams: StreamRoom;
   /** First and last time of the samples that were kept, as far as they were handed over; 0 before any. */
   first_ns: bigint;
   last_ns: bigint;
@@ -50,6 +51,7 @@ export function newAccount(): Account {
     dropped: new Map(),
     throttles: 0,
     events: [],
+    streams: streamRoom(),
     first_ns: 0n,
     last_ns: 0n,
     badRecords: 0,
@@ -58,8 +60,8 @@ export function newAccount(): Account {
 }
 
 /** The account of the event at a place of the file's list. */
-export function eventAccount({ events }: Account, place: number): EventAccount {
-  const found = events[place] ?? { source: null, samples: 0, stops: createStops() };
+export function eventAccount({ events, streams }: Account, place: number): EventAccount {
+  const found = events[place] ?? { source: null, samples: 0, stops: createStops(streams) };
   events[place] = found;
   return found;
 }

@@ -69,7 +69,7 @@ function eventNames(bytes: Bytes, cursor: Cursor, events: EventTable): boolean {
     if (name === null || ids > (cursor.end - cursor.at) / 8) return false;
     const list = Array.from({ length: ids }, (_, i) => bytes.u64(cursor.at + 8 * i));
     cursor.at += 8 * ids;
-    events.name(name, list, position);
+    if (!events.name(name, list, position)) return false;
   }
   return true;
 }
@@ -115,8 +115,7 @@ export function readFeature(
       return eventNames(bytes, cursor, events);
     case FEATURE.PMU_MAPPINGS: {
       const pmus = pmuNames(bytes, cursor);
-      if (pmus !== null) events.pmus(pmus);
-      return pmus !== null;
+      return pmus !== null && events.pmus(pmus);
     }
     case FEATURE.NUMA:
       facts.numa_nodes = bytes.u32(offset);

@@ -30,6 +30,8 @@ export type SidebandReader = (record: Bytes, type: number, misc: number) => read
 const HEADER_BYTES = 8;
 const PROT_EXEC = 4;
 const PROT_READ = 1;
+/** PATH_MAX: the kernel writes no longer name. */
+const LONGEST_NAME = 4096;
 
 interface Range {
   readonly from: bigint;
@@ -98,6 +100,7 @@ export function createSideband(trailer: () => Trailer, now: () => bigint): Sideb
     const hasInode = isNew && (misc & MISC.MMAP_BUILD_ID) === 0;
     const inode = hasInode ? record.u64(48) : 0n;
     const name = record.text(nameAt, end);
+    if (name.length > LONGEST_NAME) return null;
     const anonymous = name === "//anon" || name === "";
     const prot = isNew ? record.u32(64) : (misc & MISC.MMAP_DATA) !== 0 ? PROT_READ : PROT_READ | PROT_EXEC;
     const path = anonymous ? null : name;
@@ -142,8 +145,10 @@ export function createSideband(trailer: () => Trailer, now: () => bigint): Sideb
         if (end < 16) return null;
         const pid = record.u32(8);
         if ((misc & MISC.COMM_EXEC) === 0 || pid !== record.u32(12)) return [];
+        const path = record.text(16, end);
+        if (path.length > LONGEST_NAME) return null;
         growth.forget(pid);
-        return [{ ...emptyMappingEvent("exec", time_ns, pid), path: record.text(16, end) }];
+        return [{ ...emptyMappingEvent("exec", time_ns, pid), path }];
       }
       case RECORD.FORK:
       case RECORD.EXIT: {

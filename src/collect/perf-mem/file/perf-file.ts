@@ -65,9 +65,8 @@ function headerRecord(record: Bytes, type: number, events: EventTable, facts: Fi
   }
   if (type === RECORD.EVENT_UPDATE) {
     if (record.length < 24) return false;
-    if (record.u64(8) === BigInt(EVENT_UPDATE_NAME))
-      events.name(record.text(24, record.length), [record.u64(16)], null);
-    return true;
+    if (record.u64(8) !== BigInt(EVENT_UPDATE_NAME)) return true;
+    return events.name(record.text(24, record.length), [record.u64(16)], null);
   }
   return readFeature(record, Number(record.u64(8)), 16, record.length, facts, events);
 }
@@ -162,6 +161,8 @@ export async function readPerfData(
           unpacker ??= createUnpacker(facts.unpacked_limit_bytes || UNPACKED_LIMIT_BYTES);
           const wrong = (await unpacker.unpack(pause.payload, nested.take)) ?? nested.broken;
           if (wrong !== null) broken = { offset: offset() + used, why: wrong };
+          // A chunk of them may unpack to many times its bytes.
+          await ready?.();
         }
         carry.drop(used);
         // Behind a record of odd length the next begins anew at a multiple of 8.

@@ -15,6 +15,8 @@ const MAPPING_ROWS = 4096;
 
 /** Mapping rows that may wait for the first time of the file: perf tells at its start of all that all processes have mapped. */
 const EARLY_ROWS = 1 << 17;
+/** And letters of their names. */
+const EARLY_LETTERS = 1 << 25;
 
 /** Why a call returned. */
 export type Pause =
@@ -61,6 +63,7 @@ export function createRecordReader(
   let mappings: MappingEvent[] = [];
   /** Rows without a time before any record had one. */
   let early: MappingEvent[] = [];
+  let earlyLetters = 0;
   let now_ns = 0n;
   /** Bytes behind a record that are no records, still to be stepped over. */
   let skip = 0;
@@ -80,7 +83,8 @@ export function createRecordReader(
   function takeMappings(rows: readonly MappingEvent[]): void {
     for (const row of rows) {
       if (row.timestamp_ns === 0n) {
-        if (early.length < EARLY_ROWS) early.push(row);
+        earlyLetters += row.path?.length ?? 0;
+        if (early.length < EARLY_ROWS && earlyLetters <= EARLY_LETTERS) early.push(row);
         else account.badRecords += 1;
       } else {
         if (now_ns === 0n) now_ns = row.timestamp_ns;
@@ -98,6 +102,7 @@ export function createRecordReader(
       if (mappings.length >= MAPPING_ROWS) flushMappings();
     }
     early = [];
+    earlyLetters = 0;
   }
 
   /** Time, id of the event and of its one stream: of an event that runs on several CPUs or threads each is stopped for itself. */

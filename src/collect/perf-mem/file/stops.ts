@@ -4,6 +4,8 @@
 const LONGEST_TICK_NS = 10_000_000;
 /** More CPUs and threads than this no machine has: what is told of others is left out. */
 const MOST_STREAMS = 1 << 16;
+/** The same of all events together, of which there may be many. */
+const MOST_STREAMS_OF_ALL = 1 << 18;
 /** Of an event that was stopped for nearly all of the time nobody knows how much it would have seen. */
 const MOST_STOPPED = 0.99;
 
@@ -18,7 +20,15 @@ export interface Stops {
   unseen(samples: number, first_ns: bigint, last_ns: bigint): number;
 }
 
-export function createStops(): Stops {
+/** How many streams are left to events that share them. */
+export interface StreamRoom {
+  left: number;
+}
+
+export const streamRoom = (): StreamRoom => ({ left: MOST_STREAMS_OF_ALL });
+
+/** @param room shared with the other events of a file */
+export function createStops(room: StreamRoom = streamRoom()): Stops {
   const since = new Map<string, bigint>();
   const streams = new Set<string>();
   let whole_ns = 0;
@@ -33,9 +43,12 @@ export function createStops(): Stops {
   return {
     stopped(stream, time_ns) {
       close(stream, time_ns);
-      if (streams.size === MOST_STREAMS && !streams.has(stream)) return;
+      if (!streams.has(stream)) {
+        if (streams.size === MOST_STREAMS || room.left === 0) return;
+        room.left -= 1;
+        streams.add(stream);
+      }
       since.set(stream, time_ns);
-      streams.add(stream);
     },
     resumed: close,
     unseen(samples, first_ns, last_ns) {

@@ -19,6 +19,9 @@ const CHUNK_BYTES = 1 << 18;
 /** Longer lines are counted and left out: no symbol is that long. */
 const LONGEST_LINE = 1 << 16;
 const LINES_TO_LOOK_AT = 50;
+/** More events than this, and longer names, are no text of perf: lines with them are counted and left out. */
+const MOST_EVENTS = 1024;
+const LONGEST_EVENT = 1024;
 const KERNEL_FROM = 1n << 56n;
 
 /** The lines of a file, each at most LONGEST_LINE long; null for one that is longer. */
@@ -100,12 +103,14 @@ async function readLines(fd: number, sink: ImportSink): Promise<Reading> {
     last_ns: 0n,
   };
   const { account } = reading;
-  const whyNoCount = (event: string): string | null => {
-    const found = reading.uncounted.get(event);
-    if (found !== undefined) return found;
-    const why = uncountedByName(event);
-    reading.uncounted.set(event, why);
-    return why;
+  const whyNoCount = (event: string): string | null => reading.uncounted.get(event) ?? null;
+  /** Knows the event from now on; false where there is no room for it. */
+  const isKnown = (event: string): boolean => {
+    if (reading.uncounted.has(event)) return true;
+    if (reading.uncounted.size === MOST_EVENTS || event.length > LONGEST_EVENT) return false;
+    // A copy: what was cut out of a line keeps the memory of the text around it.
+    reading.uncounted.set(Buffer.from(event, "latin1").toString("latin1"), uncountedByName(event));
+    return true;
   };
   const take = (sample: ScriptSample): void => {
     const row = columns.rows;
@@ -143,7 +148,8 @@ async function readLines(fd: number, sink: ImportSink): Promise<Reading> {
     }
     const why = leftOut(sample);
     if (why !== null) count(account.filtered, why);
-    else take(sample);
+    else if (isKnown(sample.event)) take(sample);
+    else count(account.dropped, "unknown_event");
     if (columns.rows === ROWS) {
       sink.onBatch(accessBatch(columns));
       columns.rows = 0;
@@ -187,7 +193,7 @@ export const perfScriptImporter: Importer = {
           : "print it with: perf script --ns -F comm,pid,tid,cpu,time,period,event,addr,data_src,weight,ip",
       );
     }
-    const lost = account.dropped.get("unreadable_line") ?? 0;
+    const lost = [...account.dropped.values()].reduce((sum, lines) => sum + lines, 0);
     return {
       collector: "perf-mem",
       sources: [...sources],
