@@ -39,6 +39,8 @@ interface Mapping {
 }
 
 const X86_64 = 62;
+/** Files of code that are known: a process may map 65,000, each of which that stays open takes a descriptor. */
+const MOST_FILES = 4096;
 /** A process whose code is not found is read again at most this often. */
 const RELEARN_NS = 100e6;
 const LINE = /^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) ([0-9a-f:]+) (\d+) /;
@@ -54,9 +56,10 @@ export function createCodeMap(nowNs: () => number, look: Look = UNCOUNTED): Code
     // The kernel's link to the mapped file itself: right after a rename, an upgrade or in another mount namespace.
     const bytes = openFileBytes(`/proc/${pid}/map_files/${range}`);
     if (bytes === null) return null;
-    files.use(bytes);
     const elf = readElf(bytes);
-    return elf.ok && elf.machine === X86_64 ? { key, bytes, elf } : null;
+    if (elf.ok && elf.machine === X86_64) return { key, bytes: files.use(bytes), elf };
+    bytes[Symbol.dispose]();
+    return null;
   }
 
   function learn(pid: number): void {
@@ -73,7 +76,8 @@ export function createCodeMap(nowNs: () => number, look: Look = UNCOUNTED): Code
       const key = `${device}:${inode}`;
       // The names below map_files have no leading zeros, which low addresses have in maps.
       const range = `${low.replace(/^0+/, "")}-${high.replace(/^0+/, "")}`;
-      if (inode !== "0" && !objects.has(key)) objects.set(key, openObject(pid, key, range));
+      const isNew = inode !== "0" && objects.size < MOST_FILES && !objects.has(key);
+      if (isNew) objects.set(key, openObject(pid, key, range));
       mappings.push({
         start: Number.parseInt(low, 16),
         end: Number.parseInt(high, 16),
