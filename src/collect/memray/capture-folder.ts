@@ -10,10 +10,12 @@ import {
   openSync,
   readdirSync,
   rmSync,
+  statfsSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
+import { isFull } from "../../run-directory/spare-room.ts";
 import { asUser } from "../../target/acting-user.ts";
 import { type InvokingUser, invokingUser } from "../../target/invoking-user.ts";
 
@@ -22,7 +24,7 @@ const FILE = "memray.bin";
 export interface Settled {
   /** The captures in the run's folder. */
   readonly paths: readonly string[];
-  /** Names of captures that were there and are no files that their user may read: whoever wrote there planted them. */
+  /** Names of captures that were there and are no files that their user may read, or that find no room: planted, or none of memray. */
   readonly refused: readonly string[];
 }
 
@@ -92,9 +94,16 @@ function userFolder(user: InvokingUser, rawDir: string): CaptureFolder {
   };
 }
 
+/** True where so many bytes find room beside what only root may fill: a file of holes takes none until it is copied. */
+function hasRoom(folder: string, bytes: number): boolean {
+  const { bavail, bsize } = statfsSync(folder);
+  return bytes <= bavail * bsize;
+}
+
 /**
  * Copies a file that the user may read into a folder of ours. It is opened as that user and never by name again: what is
- * put in its place by then, or before, gives them nothing that they could not read. False where it is no such file.
+ * put in its place by then, or before, gives them nothing that they could not read. False where it is no such file, or larger than
+ * the room that is left.
  */
 function takeCopy(user: InvokingUser, from: string, copy: string): boolean {
   let fd: number;
@@ -104,10 +113,16 @@ function takeCopy(user: InvokingUser, from: string, copy: string): boolean {
     return false;
   }
   try {
-    if (!fstatSync(fd).isFile()) return false;
+    const status = fstatSync(fd);
+    if (!status.isFile() || !hasRoom(dirname(copy), status.size)) return false;
     copyFileSync(`/proc/self/fd/${fd}`, copy, constants.COPYFILE_EXCL);
     chmodSync(copy, 0o600);
     return true;
+  } catch (cause) {
+    // It grew meanwhile, or others filled the disk.
+    if (!isFull(cause)) throw cause;
+    rmSync(copy, { force: true });
+    return false;
   } finally {
     closeSync(fd);
   }

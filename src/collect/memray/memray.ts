@@ -150,7 +150,9 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
       const { paths, refused } = folder.settle();
       warnings.push(...paths.flatMap((path) => stillTyped(path, options.recordCommand)));
       for (const name of refused) {
-        warnings.push(`${name} was not read: in its place stood a link, or what its user may not read`);
+        warnings.push(
+          `${name} was not read: in its place stood a link, what its user may not read, or more than the disk has room for`,
+        );
         ledger.push(nothingRead());
       }
       if (paths.length === 0) {
