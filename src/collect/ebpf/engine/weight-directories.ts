@@ -7,16 +7,23 @@ import { mappedFile } from "./mapped-file.ts";
 export interface WeightDirectories {
   /** The tensors of the very file that an extent maps; none where it is refused. */
   tensorsOf(extent: FileExtent): readonly NamedTensor[];
-  /** Why a file names no tensor, by its path. */
+  /** Why a file names no tensor, by its path; of the first that did not. */
   readonly refused: ReadonlyMap<string, string>;
+  /** Mappings of others that name none. */
+  readonly refusedMore: number;
 }
 
-/** A process that maps thousands of large directories would hold us up. */
+/** A process that maps thousands of large directories would hold us up, and take our memory. */
 const MAX_FILES = 4096;
+const MAX_NAMES = 2 ** 18;
+/** Files that are told one by one. */
+const MAX_REFUSED = 64;
 
 export function weightDirectories(): WeightDirectories {
   const read = new Map<string, ReturnType<typeof readSafetensorsFile>>();
   const refused = new Map<string, string>();
+  let refusedMore = 0;
+  let names = 0;
 
   function directoryOf(extent: FileExtent): ReturnType<typeof readSafetensorsFile> {
     const file = mappedFile(extent);
@@ -24,17 +31,23 @@ export function weightDirectories(): WeightDirectories {
     const before = read.get(file.identity);
     if (before !== undefined) return before;
     if (read.size >= MAX_FILES) return { ok: false, reason: `${MAX_FILES} other files were read before`, offset: 0 };
+    if (names >= MAX_NAMES) return { ok: false, reason: `${names} names of others were read before`, offset: 0 };
     const found = readSafetensorsFile(file.openPath, extent.inode);
+    if (found.ok) names += found.tensors.length;
     read.set(file.identity, found);
     return found;
   }
 
   return {
     refused,
+    get refusedMore() {
+      return refusedMore;
+    },
     tensorsOf(extent) {
       const found = directoryOf(extent);
       if (found.ok) return found.tensors;
-      refused.set(extent.path, found.reason);
+      if (refused.size < MAX_REFUSED || refused.has(extent.path)) refused.set(extent.path, found.reason);
+      else refusedMore += 1;
       return [];
     },
   };

@@ -213,6 +213,8 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
       const out = [...directories.refused].map(
         ([path, reason]) => `no tensor of ${path} has a name, its bytes are taken for weights: ${reason}`,
       );
+      const { refusedMore } = directories;
+      if (refusedMore > 0) out.push(`no tensor of ${refusedMore} more mappings of such files has a name either`);
       if (unwritten > 0) out.push(`${unwritten} tensors of files that were mapped again and again have no name`);
       const lower = new Set(SILENT_ENGINES.filter(({ name }) => silent.has(name)).map(({ builtOn }) => builtOn));
       for (const [name, hasNames] of silent) {
