@@ -7,6 +7,9 @@ import { type CaptureHeader, captureVersion, MAGIC, NEWEST_VERSION, OLDEST_VERSI
 import { LZ4_MAGIC, lz4Content } from "./lz4-frame.ts";
 
 const SCAN_BYTES = 1 << 20;
+const ZEROS = new Uint8Array(SCAN_BYTES);
+/** No process had memray grow its file by as much; a file of holes has any number at its end. */
+const MOST_ZEROS = 2 ** 36;
 const WINDOW_BYTES = 1 << 20;
 const LEAST_WINDOW_BYTES = 1 << 12;
 const LEAST_RECORDS = 1 << 8;
@@ -58,7 +61,7 @@ export function openCapture(path: string): CaptureFile {
     const versionNumber = version.value;
     const header = cursor.record((fields) => readHeader(fields, versionNumber));
     if (!header.ok) throw brokenHeader(path, source.problem ?? `its header is ${header.cut ? "cut" : "damaged"}`);
-    const records = compressed ? { window, cursor } : behindHeader(file, window.before + window.pos);
+    const records = compressed ? { window, cursor } : behindHeader(path, file, window.before + window.pos);
     return {
       header: header.value,
       ...records,
@@ -76,9 +79,12 @@ export function openCapture(path: string): CaptureFile {
 /**
  * The records of a raw file. A killed process leaves it as long as it had been grown, with zeros behind what it wrote:
  * they are no records, though the last one may have lost zeros of its own to them.
+ * @throws MrmTraceError data_quality
  */
-function behindHeader(file: FileBytes, headerEnd: number): { window: ByteWindow; cursor: RecordCursor } {
-  file.range(headerEnd, Math.max(headerEnd, lastUsedByte(file)));
+function behindHeader(path: string, file: FileBytes, headerEnd: number): { window: ByteWindow; cursor: RecordCursor } {
+  const used = lastUsedByte(file);
+  if (used === null) throw brokenHeader(path, `its last ${MOST_ZEROS} bytes are zeros`);
+  file.range(headerEnd, Math.max(headerEnd, used));
   const bytes = Math.min(WINDOW_BYTES, Math.max(LEAST_WINDOW_BYTES, file.size - headerEnd));
   const window = openByteWindow(file, bytes, headerEnd);
   return { window, cursor: openCursor(window) };
@@ -88,13 +94,15 @@ function isLz4(start: Uint8Array): boolean {
   return start.length >= 4 && new DataView(start.buffer, start.byteOffset).getUint32(0, true) === LZ4_MAGIC;
 }
 
-/** The index after the last byte of a file that is not zero. */
-function lastUsedByte(file: FileBytes): number {
+/** The index after the last byte of a file that is not zero; null where that is not looked for any longer. */
+export function lastUsedByte(file: Pick<FileBytes, "size" | "readAt">): number | null {
   const chunk = new Uint8Array(Math.min(SCAN_BYTES, file.size));
   for (let end = file.size; end > 0; ) {
     const from = Math.max(0, end - SCAN_BYTES);
+    if (file.size - end > MOST_ZEROS) return null;
     const got = file.readAt(chunk.subarray(0, end - from), from);
-    for (let i = got - 1; i >= 0; i--) if (chunk[i] !== 0) return from + i + 1;
+    const isEmpty = Buffer.compare(chunk.subarray(0, got), ZEROS.subarray(0, got)) === 0;
+    for (let i = got - 1; i >= 0 && !isEmpty; i--) if (chunk[i] !== 0) return from + i + 1;
     end = from;
   }
   return 0;

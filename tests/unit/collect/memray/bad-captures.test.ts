@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beginsAsCapture } from "../../../../src/collect/memray/format/capture-file.ts";
+import { beginsAsCapture, lastUsedByte } from "../../../../src/collect/memray/format/capture-file.ts";
 import { MrmTraceError } from "../../../../src/errors.ts";
 import { type CaptureVersion, memrayWriter, u64, varint } from "../../../fixtures/memray-writer.ts";
 import { type ReadAll, readAll } from "../../../fixtures/read-allocations.ts";
@@ -62,6 +62,24 @@ describe("a capture that is refused", () => {
     );
   });
 });
+
+test("zeros at the end are passed over, and those of a file of holes not for ever", () => {
+  let read = 0;
+  const file = (size: number, used: number) => ({
+    size,
+    readAt(into: Uint8Array, offset: number): number {
+      read += 1;
+      const isUsed = used > offset && used <= offset + into.length;
+      if (isUsed) into[used - 1 - offset] = 7;
+      return into.length;
+    },
+  });
+  expect(lastUsedByte(file(5_000_000, 1_234_567))).toBe(1_234_567);
+  expect(lastUsedByte(file(5_000_000, 1))).toBe(1);
+  expect(lastUsedByte(file(5_000_000, 0))).toBe(0);
+  expect(lastUsedByte(file(2 ** 43, 100))).toBeNull();
+  expect(read).toBeLessThan(70_000);
+}, 60_000);
 
 describe("a capture that is damaged behind its header is read up to the damage, whose byte is named:", () => {
   const cases: readonly (readonly [string, (writer: ReturnType<typeof memrayWriter>) => void])[] = [
