@@ -8,6 +8,7 @@ import {
   mkdirSync,
   openSync,
   readSync,
+  realpathSync,
   statSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -98,7 +99,8 @@ export function importTrace(trace: string, options: ImportOptions): { run: MadeR
   const kept = join(directory.heldPath, imported.file);
   mkdirSync(directory.raw, { recursive: true, mode: 0o700 });
   try {
-    linkSync(trace, kept);
+    // Of a link the file is meant: the link itself would lead out of the run, or nowhere from there.
+    linkSync(realpathSync(trace), kept);
   } catch {
     // Another file system, or not ours to link.
     try {

@@ -1,36 +1,23 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { afterAll, expect, test } from "bun:test";
+import { copyFileSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { analyse } from "../../../src/pipelines/analyse.ts";
-import { foreignTrace } from "../../../src/pipelines/import-trace.ts";
+import { importTrace } from "../../../src/pipelines/import-trace.ts";
+import { GOLDEN_TRACE } from "../../fixtures/python-package.ts";
 
-const root = mkdtempSync(join(tmpdir(), "mrm-foreign-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const folder = mkdtempSync(join(tmpdir(), "mrm-import-trace-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A folder with empty files of these names. */
-function folderWith(...names: readonly string[]): string {
-  const dir = mkdtempSync(join(root, "run-"));
-  for (const name of names) writeFileSync(join(dir, name), "");
-  return dir;
-}
-
-describe("a folder with a trace", () => {
-  test("is that of another program where nothing of ours lies beside it", () => {
-    const dir = folderWith("trace.parquet", "metadata.json", "metrics.csv");
-    expect(foreignTrace(dir)).toBe(join(dir, "trace.parquet"));
-    expect(foreignTrace(join(dir, "trace.parquet"))).toBe(join(dir, "trace.parquet"));
-    mkdirSync(join(dir, "capture"));
-    expect(foreignTrace(dir)).toBeNull();
-  });
-
-  test("is a run of ours without its capture too: analyse says what is missing, and takes nothing for a trace", async () => {
-    const dir = folderWith("trace.parquet", "metrics.parquet");
-    expect(foreignTrace(dir)).toBeNull();
-    await expect(analyse(dir, { output: root, force: false, seed: 1, period: null })).rejects.toMatchObject({
-      code: "usage",
-      message: `the folder capture/ of ${dir} is missing: without what was recorded nothing can be derived again`,
-      hint: `restore capture/ from a copy; what was derived before is still there: mrm-trace show ${dir}`,
-    });
-  });
+test("a trace that is named by a link is kept as a file of the run, wherever the link leads from", () => {
+  mkdirSync(join(folder, "data"));
+  copyFileSync(GOLDEN_TRACE, join(folder, "data", "trace.parquet"));
+  symlinkSync("data/trace.parquet", join(folder, "relative"));
+  symlinkSync(join(folder, "data", "trace.parquet"), join(folder, "absolute"));
+  for (const name of ["relative", "absolute"]) {
+    const options = { output: join(folder, "out"), run_id: name, force: false, seed: 1, period: null };
+    using run = importTrace(join(folder, name), options).run;
+    const kept = join(run.directory.raw, "trace.parquet");
+    expect(lstatSync(kept).isFile()).toBe(true);
+    expect(readFileSync(kept).equals(readFileSync(GOLDEN_TRACE))).toBe(true);
+  }
 });
