@@ -76,9 +76,7 @@ export async function runExperiment(request: SweepRequest): Promise<SweepOutcome
   if (full !== null) throw full;
   const { as } = makerOf(output);
   const words = { busy: "another experiment runs in", instead: "give another folder with --output" };
-  using lock = new DisposableStack();
-  const held = as(() => lockFolder(output, words));
-  lock.defer(() => as(() => held[Symbol.dispose]()));
+  using _lock = lockFolder(output, words, as);
   let current: { signal(signal: StopSignal): void } | null = null;
   request.onSignal((signal) => current?.signal(signal));
   await using database = await openDatabase();

@@ -90,12 +90,8 @@ function takeOver(path: string, words: LockWords): boolean {
   return holder === null && make(path, words);
 }
 
-/**
- * Holds the folder, which is made where it is missing, until disposed. A lock whose process is gone is taken over.
- * @throws MrmTraceError usage while another process holds it, environment where the folder cannot be written
- */
-export function lockFolder(folder: string, words: LockWords): Disposable {
-  const path = join(folder, LOCK);
+/** @throws MrmTraceError as `lockFolder` */
+function takeLock(path: string, folder: string, words: LockWords): void {
   const { busy, instead } = words;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -110,7 +106,17 @@ export function lockFolder(folder: string, words: LockWords): Disposable {
     }
     if (!takeOver(path, words)) throw new MrmTraceError("usage", `${busy} ${folder}, and was faster`, "run again");
   }
-  const release = (): void => rmSync(path, { force: true });
+}
+
+/**
+ * Holds the folder, which is made where it is missing, until disposed. A lock whose process is gone is taken over.
+ * @param as does what is done with files, also at the end of the process: where the folder is a user's, with their rights
+ * @throws MrmTraceError usage while another process holds it, environment where the folder cannot be written
+ */
+export function lockFolder(folder: string, words: LockWords, as: <T>(act: () => T) => T = (act) => act()): Disposable {
+  const path = join(folder, LOCK);
+  as(() => takeLock(path, folder, words));
+  const release = (): void => as(() => rmSync(path, { force: true }));
   process.once("exit", release);
   return {
     [Symbol.dispose]() {

@@ -76,3 +76,27 @@ test("a lock that is a pipe names nobody, and is not waited for", () => {
     rmSync(folder, { recursive: true });
   }
 });
+
+test("a lock of a user's folder is made and removed with their rights, at the end of the process too", () => {
+  const folder = mkdtempSync(join(tmpdir(), "mrm-trace-lock-"));
+  try {
+    const script = `import { lockFolder } from ${JSON.stringify(LOCK_MODULE)};
+      import { existsSync } from "node:fs";
+      import { join } from "node:path";
+      const path = join(${JSON.stringify(folder)}, ${JSON.stringify(LOCK)});
+      const as = (act) => {
+        const before = existsSync(path);
+        const value = act();
+        if (existsSync(path) !== before) console.log(before ? "removed" : "made");
+        return value;
+      };
+      lockFolder(${JSON.stringify(folder)}, ${JSON.stringify(WORDS)}, as)[Symbol.dispose]();
+      lockFolder(${JSON.stringify(folder)}, ${JSON.stringify(WORDS)}, as);
+      process.exit(0);`;
+    const { stdout } = Bun.spawnSync([process.execPath, "-e", script]);
+    expect(stdout.toString().split("\n")).toEqual(["made", "removed", "made", "removed", ""]);
+    expect(existsSync(join(folder, LOCK))).toBe(false);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
