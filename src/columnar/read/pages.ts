@@ -2,11 +2,9 @@
 import { zstdDecompressSync } from "node:zlib";
 import { CODEC, PAGE } from "../parquet-format.ts";
 import type { FileChunk } from "./footer.ts";
-import { TooLarge } from "./refusal.ts";
+import { LARGEST_COLUMN_BYTES, TooLarge } from "./refusal.ts";
 import { numberOf, readThrift, structOf, type ThriftStruct } from "./thrift.ts";
 
-/** Nobody writes more in a column of a row group; a few hostile bytes can claim any size. */
-const LARGEST_COLUMN_BYTES = 2 ** 28;
 const ZSTD_MAGIC = 0xfd2fb528;
 
 /** A page as it lies in the file. */

@@ -1,6 +1,7 @@
 /** A Parquet file as its bytes lie on disk: the footer, and the bytes of one column of one row group at a time. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { type FileChunk, type FileFooter, footerBytes, readFooter, TAIL_BYTES } from "./footer.ts";
+import { LARGEST_COLUMN_BYTES, TooLarge } from "./refusal.ts";
 
 /** Beyond it no footer is one of ours, or of anybody's who wants it read. */
 const LARGEST_FOOTER_BYTES = 2 ** 26;
@@ -9,7 +10,7 @@ export interface ParquetSource extends Disposable {
   readonly footer: FileFooter;
   /**
    * The bytes of a chunk, at the start of `room` where that is large enough, else in memory of their own.
-   * @throws Error where the file has become shorter
+   * @throws TooLarge where it claims more than a column has; Error where the file has become shorter
    */
   bytes(chunk: FileChunk, room?: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
 }
@@ -41,6 +42,7 @@ export function openParquetSource(path: string): ParquetSource {
     return {
       footer,
       bytes(chunk, room) {
+        if (chunk.bytes > LARGEST_COLUMN_BYTES) throw new TooLarge(`a column of ${chunk.bytes} bytes`);
         const into = room && room.length >= chunk.bytes ? room.subarray(0, chunk.bytes) : new Uint8Array(chunk.bytes);
         readAll(fd, into, chunk.at);
         return into;

@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { storedPages, unpackPage } from "../../../../src/columnar/read/pages.ts";
+import { openParquetSource } from "../../../../src/columnar/read/parquet-file.ts";
 import { assertRefusal, TooLarge } from "../../../../src/columnar/read/refusal.ts";
 import { readThrift } from "../../../../src/columnar/read/thrift.ts";
 import { decodedRows } from "../../../fixtures/decoded-parquet.ts";
@@ -175,4 +176,12 @@ test("pages that claim more together than a column has are refused, however smal
   expect(storedPages(pages(4, 1 << 26), chunk).map(({ length }) => length)).toEqual(Array(4).fill(1 << 26));
   expect(() => storedPages(pages(5, 1 << 26), chunk)).toThrow(TooLarge);
   expect(() => storedPages(pages(1, 2 ** 31), chunk)).toThrow(TooLarge);
+});
+
+test("a column that claims a terabyte is refused, and no room made for it", () => {
+  using source = openParquetSource(GOLDEN_TRACE);
+  const [chunk] = source.footer.groups[0]?.chunks ?? [];
+  if (chunk === undefined) throw new Error("the trace has no rows");
+  expect(source.bytes(chunk)).toHaveLength(chunk.bytes);
+  expect(() => source.bytes({ ...chunk, bytes: 2 ** 40 })).toThrow(TooLarge);
 });
