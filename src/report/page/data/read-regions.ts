@@ -8,6 +8,8 @@ import { batchesOf } from "./run-table.ts";
 
 /** More are neither seen on a map nor read in a table. */
 export const MOST_REGIONS = 10_000;
+/** Letters of a name, as many as a path has: a table may name all its regions by one text of any length. */
+const MOST_LETTERS = 4096;
 
 /** A region as the map of regions has it. Times in ns of CLOCK_MONOTONIC. */
 export interface Region {
@@ -193,7 +195,7 @@ export function regionColumns(
   });
   return {
     class: regions.map((region) => classes.indexOf(classOfRegion(region))),
-    name: regions.map(({ name }) => name),
+    name: regions.map(({ name }) => name.slice(0, MOST_LETTERS)),
     layer: regions.map(({ layer }) => layer),
     addr: regions.map(({ addr }) => addr.toString(16)),
     size_bytes: regions.map(({ size_bytes }) => size_bytes),
@@ -202,7 +204,7 @@ export function regionColumns(
     death_ms: regions.map(({ death_ns }) => ms(death_ns)),
     access_rows: regions.map(({ access_rows }) => access_rows),
     pid: regions.map(({ pid }) => pid),
-    evidence: regions.map(({ evidence }) => evidence),
+    evidence: regions.map(({ evidence }) => evidence.slice(0, MOST_LETTERS)),
     map_row: rowsOf.map(([row]) => row),
     map_rows: rowsOf.map(([, rows]) => rows),
   };

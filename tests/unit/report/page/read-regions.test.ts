@@ -46,6 +46,12 @@ describe("the map of addresses", () => {
     expect(columns.map_rows).toEqual([102.4, 307.2, 51.2, 102.4, 512]);
   });
 
+  test("takes no more of a name than a path has", () => {
+    const named = [region({ name: "n".repeat(10_000), evidence: "e".repeat(10_000) })];
+    const columns = regionColumns(named, ["weight"], layOut(named, ["weight"], 10), 0n);
+    expect([columns.name, columns.evidence]).toEqual([["n".repeat(4096)], ["e".repeat(4096)]]);
+  });
+
   test("takes equal addresses of two processes for two places", () => {
     const map = layOut([region({ pid: 1 }), region({ pid: 2 })], ["weight"], 10);
     expect(map.places).toEqual([
