@@ -73,7 +73,7 @@ function endText({ status, record, why }: RunResult): string {
 export async function runPlan(plan: Plan, resume: boolean): Promise<number> {
   const { json, quiet, verbose, color, output } = plan.experiment.run;
   using signals = watchSignals();
-  // Loaded on use: a plan needs no database.
+  // Loaded on use: a plan makes no run.
   const { runExperiment } = await import("../experiment/run-experiment.ts");
   const say = (text: string): void => {
     if (!quiet) process.stderr.write(`${printable(text)}\n`);

@@ -2,7 +2,6 @@
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { reasonOf, type StopSignal } from "../record/signals.ts";
 import { lockFolder } from "../run-directory/folder-lock.ts";
-import { openDatabase } from "../sql/database.ts";
 import { makerOf } from "../target/results-maker.ts";
 import { formatBytes } from "../units.ts";
 import { startChild } from "./child.ts";
@@ -79,12 +78,11 @@ export async function runExperiment(request: SweepRequest): Promise<SweepOutcome
   using _lock = lockFolder(output, words, as);
   let current: { signal(signal: StopSignal): void } | null = null;
   request.onSignal((signal) => current?.signal(signal));
-  await using database = await openDatabase();
   const results: RunResult[] = [];
   let halted: MrmTraceError | null = null;
   for (const [index, entry] of entries.entries()) {
     if (!isOpen(entry)) {
-      results.push(await finished(database, entry, { status: "skipped", exit_code: null, record: entry.record }));
+      results.push(as(() => finished(entry, { status: "skipped", exit_code: null, record: entry.record })));
       continue;
     }
     // What ran since the plan was made tells how large the next one is.
@@ -108,7 +106,8 @@ export async function runExperiment(request: SweepRequest): Promise<SweepOutcome
     if (end.error?.code === "environment" && isFirst && stopped() === null) {
       throw new MrmTraceError("environment", end.error.message, end.error.hint);
     }
-    const result = await resultOf(database, entry, end);
+    // By now the run is the user's.
+    const result = as(() => resultOf(entry, end));
     results.push(result);
     request.onEnd(result, index);
   }

@@ -1,7 +1,9 @@
 /** The figures of a run that an experiment compares, from its metrics.parquet. */
 
+import { columnBatches } from "../columnar/arrow/parquet-batches.ts";
+import { fewRows } from "../columnar/read/few-rows.ts";
+import { rowsFromBatch } from "../columnar/rows.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
-import { type Database, parquetScan } from "../sql/database.ts";
 
 export interface RunFigure {
   readonly metric: string;
@@ -17,17 +19,22 @@ export interface RunFigure {
  * The figures of a run that have a value, in the order of the file; those of one kind of mapping are left out.
  * @throws Error where the file cannot be read
  */
-export async function readFigures(database: Database, runDir: string): Promise<RunFigure[]> {
-  const rows = await database.rows(
-    `SELECT metric, region_type, step, source, grain_bytes, value FROM ${parquetScan([runPaths(runDir).metrics_parquet])}
-     WHERE status = 'ok' AND mapping_kind IS NULL AND value IS NOT NULL`,
-  );
-  return rows.map(({ metric, region_type, step, source, grain_bytes, value }) => ({
-    metric: String(metric),
-    region_type: String(region_type),
-    step: String(step),
-    source: String(source),
-    grain_bytes: grain_bytes === null ? null : Number(grain_bytes),
-    value: Number(value),
-  }));
+export function readFigures(runDir: string): RunFigure[] {
+  const path = runPaths(runDir).metrics_parquet;
+  const batches = fewRows(path, columnBatches(path, "metrics"), ({ rows }) => rows);
+  return [...batches].flatMap(rowsFromBatch).flatMap((row): RunFigure[] => {
+    const { metric, region_type, step, source, grain_bytes, value, status, mapping_kind } = row;
+    if (status !== "ok" || mapping_kind !== null || value === null) return [];
+    const grain = grain_bytes === null ? null : Number(grain_bytes);
+    return [
+      {
+        metric,
+        region_type: String(region_type),
+        step: String(step),
+        source: String(source),
+        grain_bytes: grain,
+        value,
+      },
+    ];
+  });
 }

@@ -1,6 +1,5 @@
 /** What became of a run, from the end of its process and what it left. */
 import { EXIT_CODES } from "../errors.ts";
-import type { Database } from "../sql/database.ts";
 import type { ChildEnd } from "./child.ts";
 import type { RunResult } from "./outcome.ts";
 import type { PlanEntry } from "./plan.ts";
@@ -8,18 +7,17 @@ import { readFigures } from "./run-figures.ts";
 import { isComplete, type RunRecord, readRunRecord } from "./run-record.ts";
 
 /** A run that is complete, with its figures; one whose figures cannot be read has failed. */
-export async function finished(
-  database: Database,
+export function finished(
   entry: PlanEntry,
   seen: {
     readonly status: "complete" | "skipped";
     readonly exit_code: number | null;
     readonly record: RunRecord | null;
   },
-): Promise<RunResult> {
+): RunResult {
   const { record } = seen;
   try {
-    const figures = await readFigures(database, entry.run_dir);
+    const figures = readFigures(entry.run_dir);
     const why = record?.validity === "contaminated" ? `contaminated: ${record.reasons.join("; ")}` : null;
     return { ...seen, entry, figures, why };
   } catch (cause) {
@@ -37,14 +35,13 @@ function whyFailed({ exit_code, error, tail }: ChildEnd): string {
 }
 
 /** The result of a run that was just made. */
-export async function resultOf(database: Database, entry: PlanEntry, end: ChildEnd): Promise<RunResult> {
+export function resultOf(entry: PlanEntry, end: ChildEnd): RunResult {
   const { exit_code } = end;
   const record = readRunRecord(entry.run_dir);
   const seen = { entry, exit_code, record, figures: [] };
   if (BY_SIGNAL.includes(exit_code)) {
     return { ...seen, status: "interrupted", why: "a signal ended it" };
   }
-  if (exit_code === 0 && isComplete(record))
-    return finished(database, entry, { status: "complete", exit_code, record });
+  if (exit_code === 0 && isComplete(record)) return finished(entry, { status: "complete", exit_code, record });
   return { ...seen, status: "failed", why: whyFailed(end) };
 }

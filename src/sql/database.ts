@@ -1,4 +1,5 @@
 /** The SQL engine behind labelling and analysis, with its limits set: in memory, two threads, bounded. */
+import { statSync } from "node:fs";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
 
 export interface EngineLimits {
@@ -72,7 +73,10 @@ export function quote(text: string): string {
 /** A path as an SQL literal that means one file: the engine would take it for a pattern of several. */
 export const quotePath = (path: string): string => quote(path.replace(/[*?[]/g, "[$&]"));
 
-/** Paths as the argument of `read_parquet`. */
+/** Paths as the argument of `read_parquet`. @throws Error for a pipe or a device, which the engine would wait for without an end */
 export function parquetScan(paths: readonly string[], options = ""): string {
+  for (const path of paths) {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw new Error(`${path} is no regular file`);
+  }
   return `read_parquet([${paths.map(quotePath).join(", ")}]${options === "" ? "" : `, ${options}`})`;
 }

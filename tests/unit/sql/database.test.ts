@@ -4,6 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase, parquetScan, quote, quotePath } from "../../../src/sql/database.ts";
 
+test("a pipe in the place of a file is refused, and not waited for", () => {
+  const root = mkdtempSync(join(tmpdir(), "mrm-sql-"));
+  try {
+    const pipe = join(root, "rows.parquet");
+    expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+    expect(() => parquetScan([pipe])).toThrow(`${pipe} is no regular file`);
+    expect(parquetScan([join(root, "absent.parquet")])).toContain("absent.parquet");
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
 const FOLDERS = ["plain", "pl*n", "pl?in", "[p]lain", "it's"];
 
 test("a path means the one file of that name, whatever the engine takes for a pattern", async () => {
