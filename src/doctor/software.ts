@@ -6,6 +6,7 @@ import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
 import { findProgram } from "../target/held-command.ts";
 import { invokingUser, withoutPrivileges } from "../target/invoking-user.ts";
+import { programAnswer } from "../target/program-answer.ts";
 
 export interface ProgramFacts {
   /** Null where it is not on PATH. */
@@ -39,18 +40,11 @@ export function programPath(name: string): string | null {
 async function askVersion(name: string, ...question: readonly string[]): Promise<ProgramFacts> {
   const path = programPath(name);
   if (path === null) return { path, version: null };
-  const child = Bun.spawn([...withoutPrivileges(invokingUser()), path, ...question], {
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "ignore",
-    timeout: ANSWER_MS,
-    killSignal: "SIGKILL",
+  const { exitCode, stdout } = await programAnswer([...withoutPrivileges(invokingUser()), path, ...question], {
+    patienceMs: ANSWER_MS,
     env: { ...process.env, PYTHONDONTWRITEBYTECODE: "1" },
   });
-  const text = new Response(child.stdout).text();
-  // A child of it may hold the pipe open after it was killed.
-  const exitCode = await child.exited;
-  const said = exitCode === 0 ? await Promise.race([text, Bun.sleep(ANSWER_MS).then(() => "")]) : "";
+  const said = exitCode === 0 ? stdout : "";
   return { path, version: /\d+\.\d+[\w.+-]*/.exec(said)?.[0] ?? null };
 }
 

@@ -1,5 +1,6 @@
 /** Whether the Python of a command has memray, asked of that Python itself. */
 import { invokingUser, withoutPrivileges } from "../../target/invoking-user.ts";
+import { programAnswer } from "../../target/program-answer.ts";
 
 const ASK = "import memray; print(memray.__version__)";
 const PATIENCE_MS = 15_000;
@@ -12,18 +13,13 @@ export type MemrayVersion =
 export async function memrayVersion(interpreter: string): Promise<MemrayVersion> {
   const user = invokingUser();
   try {
-    const child = Bun.spawn([...withoutPrivileges(user), interpreter, "-c", ASK], {
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-      timeout: PATIENCE_MS,
-      killSignal: "SIGKILL",
+    const { exitCode, stdout, stderr } = await programAnswer([...withoutPrivileges(user), interpreter, "-c", ASK], {
+      patienceMs: PATIENCE_MS,
       env: { ...process.env, ...user?.environment },
     });
-    const [out, complaint] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-    const version = /^\d+\.\d+[^\s]*/.exec(out.trim())?.[0];
-    if ((await child.exited) === 0 && version !== undefined) return { ok: true, version };
-    return { ok: false, reason: complaint.trim().split("\n").at(-1) || `${interpreter} gave no answer` };
+    const version = /^\d+\.\d+[^\s]*/.exec(stdout.trim())?.[0];
+    if (exitCode === 0 && version !== undefined) return { ok: true, version };
+    return { ok: false, reason: stderr.trim().split("\n").at(-1) || `${interpreter} gave no answer` };
   } catch (error) {
     return { ok: false, reason: error instanceof Error ? error.message : String(error) };
   }
