@@ -1,5 +1,5 @@
 /** How the server of Ollama is started for a run of an experiment, and how it gets the model. */
-import { closeSync, mkdirSync, openSync, readSync, renameSync, symlinkSync } from "node:fs";
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, renameSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { GivenModel } from "../client/given-model.ts";
 import { PORT_MARK } from "../client/server-port.ts";
@@ -37,12 +37,13 @@ export function ollamaCommand(
   return ["env", ...Object.entries(settings).map(([name, value]) => `${name}=${value}`), OLLAMA_PROGRAM, "serve"];
 }
 
-/** SHA-256 of a file, in hex. @throws as readSync does */
+/** SHA-256 of a file, in hex. @throws Error where it is no regular file, which may have no end; as readSync does */
 function digestOf(path: string): string {
   const hasher = new Bun.CryptoHasher("sha256");
   const chunk = new Uint8Array(CHUNK_BYTES);
-  const fd = openSync(path, "r");
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
+    if (!fstatSync(fd).isFile()) throw new Error(`${path} is no regular file`);
     for (let length = readSync(fd, chunk); length > 0; length = readSync(fd, chunk)) {
       hasher.update(chunk.subarray(0, length));
     }

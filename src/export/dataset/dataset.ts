@@ -1,6 +1,6 @@
 /** What a published run holds in every repository of data: its tables, what their columns mean, its metadata, and checksums. */
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 import { MrmTraceError, reasonText } from "../../errors.ts";
 import { runPaths } from "../../run-directory/run-directory.ts";
@@ -18,6 +18,19 @@ const READ_BYTES = 1 << 18;
 /** What was derived; the streams below capture/ are what it was derived from. */
 export function publishedTables({ tables }: RunSource): RunTable[] {
   return tables.filter((name) => !isStream(name));
+}
+
+/** The bytes of a file, each piece valid until the next. @throws Error where it is a link or no regular file; as the calls do */
+function* piecesOf(path: string): Generator<Uint8Array, void, void> {
+  // A link in the place of a table would publish whatever file it leads to, and a pipe be waited for.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(fd).isFile()) throw Object.assign(new Error("it is no regular file"), { path });
+    const buffer = new Uint8Array(READ_BYTES);
+    for (let got = readSync(fd, buffer); got > 0; got = readSync(fd, buffer)) yield buffer.subarray(0, got);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Adds files to a folder, with the digest of each. */
@@ -40,10 +53,10 @@ export function datasetFiles(folder: NewFolder, { goOn }: ExportTask) {
     await add(name, [new TextEncoder().encode(text)]);
   return {
     addText,
-    /** Copies a file of the run as it is. @throws MrmTraceError data_quality where it cannot be read */
+    /** Copies a file of the run as it is. @throws MrmTraceError data_quality where it cannot be read, or is a link to another */
     async copy(name: string, path: string): Promise<void> {
       try {
-        await add(name, createReadStream(path, { highWaterMark: READ_BYTES }));
+        await add(name, piecesOf(path));
       } catch (cause) {
         if (!(cause instanceof Error && "path" in cause && cause.path === path)) throw cause;
         const hint = "run: mrm-trace analyse RUN_DIR";

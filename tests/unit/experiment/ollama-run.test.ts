@@ -38,6 +38,7 @@ test("a model is a link to its file under its digest, and another one where the 
   expect(readdirSync(join(store, "blobs")).length).toBe(2);
   expect(existsSync(file)).toBe(true);
   expect(() => storedModel(join(folder, "missing"), store, null)).toThrow("ENOENT");
+  expect(() => storedModel("/dev/zero", store, null)).toThrow("/dev/zero is no regular file");
 });
 
 test("a drawn text has two letters less than it may have tokens, and is the same for the same seed", () => {
