@@ -31,19 +31,26 @@ function refused(what: string): MrmTraceError {
   return new MrmTraceError("environment", `${what} cannot be changed`, "run it as root, or without sudo as yourself");
 }
 
+/** Number of the user as whom this thread acts; null for itself. */
+let acting: number | null = null;
+
 /**
  * Does something with files as the user would: paths lead where they may go, new files are theirs. Only this thread
- * acts so, and only until `act` returns: it must wait for nothing. Without a user it is simply done.
+ * acts so, and only until `act` returns: it must wait for nothing. Without a user it is simply done, as it is by who acts as that
+ * user already: the end of what is inside must not make root of what is around it.
  * @throws MrmTraceError environment where the kernel does not let us; what `act` throws
  */
 export function asUser<T>(user: InvokingUser | null, act: () => T): T {
-  if (user === null) return act();
+  if (user === null || acting === user.uid) return act();
+  if (acting !== null) throw refused("the user as whom files are touched");
   const groups = process.getgroups?.() ?? [];
   try {
     setThreadGroups(user.groups());
     setFileUser(user.uid, user.gid);
+    acting = user.uid;
     return act();
   } finally {
+    acting = null;
     setFileUser(0, 0);
     setThreadGroups(groups);
   }

@@ -29,6 +29,19 @@ describe.skipIf(!isRoot)("acting as the user behind sudo (needs root)", () => {
     expect([statSync(join(folder, "made")).uid, statSync(join(folder, "made", "file")).gid]).toEqual([NOBODY, NOBODY]);
   });
 
+  test("the end of what is done inside does not make root of what is done around it", () => {
+    asUser(user, () => {
+      asUser(user, () => writeFileSync(join(folder, "inner"), ""));
+      expect(() => readFileSync(join(folder, "secret"))).toThrow("EACCES");
+      writeFileSync(join(folder, "outer"), "");
+      const other = invokingUser({ SUDO_UID: "1", SUDO_GID: "1" });
+      expect(other).not.toBeNull();
+      expect(() => asUser(other, expect.unreachable)).toThrow("cannot be changed");
+    });
+    expect(["inner", "outer"].map((name) => statSync(join(folder, name)).uid)).toEqual([NOBODY, NOBODY]);
+    expect(readFileSync(join(folder, "secret"), "utf8")).toBe("secret");
+  });
+
   test("root is itself again afterwards, also after a failure", () => {
     expect(() =>
       asUser(user, () => {
