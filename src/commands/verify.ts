@@ -1,11 +1,13 @@
 /** `mrm-trace verify`: whether a run directory is still what its manifest says. */
-import { statSync } from "node:fs";
+import { join } from "node:path";
 import { defineCommand } from "citty";
-import { EXIT_CODES, MrmTraceError } from "../errors.ts";
+import { EXIT_CODES } from "../errors.ts";
 import { createProgress } from "../report/progress.ts";
 import { printable } from "../report/terminal.ts";
 import { tellShare } from "../report/working.ts";
 import { checkManifest, type ManifestCheck } from "../run-directory/check-manifest.ts";
+import { MANIFEST } from "../run-directory/manifest.ts";
+import { lookAt, requireFolder } from "../run-directory/named-path.ts";
 import { toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { formatBytes, formatCounted } from "../units.ts";
@@ -38,15 +40,8 @@ export const verifyCommand = defineCommand({
   },
   async run({ args }) {
     const { run_dir, json } = args;
-    const seen = statSync(run_dir, { throwIfNoEntry: false });
-    if (!seen?.isDirectory()) {
-      const hint = "give the folder that `mrm-trace run` named";
-      throw new MrmTraceError(
-        "usage",
-        seen === undefined ? `no such run directory: "${run_dir}"` : `${run_dir} is no folder`,
-        hint,
-      );
-    }
+    requireFolder(run_dir);
+    lookAt(join(run_dir, MANIFEST), run_dir);
     const progress = createProgress(process.stderr);
     const check = await checkManifest(run_dir, tellShare(progress, "hashing")).finally(() => progress.clear());
     const differing = differences(check);

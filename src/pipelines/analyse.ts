@@ -1,10 +1,11 @@
 /** The analysis of a run directory, again and at will, or of a trace that was recorded elsewhere; without root. */
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { discardRun } from "../run-directory/create-run.ts";
 import { readFacts } from "../run-directory/facts.ts";
 import { shownError } from "../run-directory/held-folder.ts";
+import { ownCommand, requireThere } from "../run-directory/named-path.ts";
 import { holdRun, runPaths } from "../run-directory/run-directory.ts";
 import { type Derived, derive } from "./derive.ts";
 import { derivingLimits } from "./deriving-memory.ts";
@@ -22,6 +23,7 @@ export interface AnalyseOptions extends ImportOptions {
  * @throws MrmTraceError usage, data_quality or environment
  */
 export async function analyse(runDir: string, { memory, ...options }: AnalyseOptions): Promise<Derived> {
+  requireThere(runDir);
   const limits = derivingLimits(runDir, memory ?? null);
   const trace = foreignTrace(runDir);
   if (trace !== null) {
@@ -35,13 +37,6 @@ export async function analyse(runDir: string, { memory, ...options }: AnalyseOpt
       discardRun(run);
       throw named(shownError(error), join(run.directory.path, "raw", "trace.parquet"), trace);
     }
-  }
-  if (!existsSync(runDir)) {
-    throw new MrmTraceError(
-      "usage",
-      `no such run directory: "${runDir}"`,
-      "give the folder that `mrm-trace run` named",
-    );
   }
   refuseRoots(runDir);
   const directory = runPaths(resolve(runDir));
@@ -60,10 +55,9 @@ function named(error: unknown, kept: string, given: string): unknown {
   return new MrmTraceError(error.code, error.message.replaceAll(kept, given), error.hint, { cause: error });
 }
 
-/** @throws MrmTraceError environment, where a tracer that was killed left the folder root's */
+/** @throws MrmTraceError environment, where the folder is root's, in which nobody else may write what is derived */
 function refuseRoots(runDir: string): void {
-  const uid = process.getuid?.();
-  if (uid === 0 || statSync(runDir).uid !== 0) return;
-  const hint = `sudo chown -hR ${uid}:${process.getgid?.()} ${runDir}`;
-  throw new MrmTraceError("environment", `${runDir} is root's: its tracer did not live to give it to you`, hint);
+  if (process.getuid?.() === 0 || statSync(runDir).uid !== 0) return;
+  const why = "root traced it without sudo, or its tracer did not live to give it to you";
+  throw new MrmTraceError("environment", `${runDir} is root's: ${why}`, ownCommand(runDir));
 }

@@ -1,5 +1,5 @@
 /** A file that another tool recorded becomes a run directory: its rows into capture/, then analysed as any run. */
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Imported, Importer } from "../collect/importer.ts";
 import { IMPORTERS } from "../collect/importers.ts";
@@ -14,6 +14,7 @@ import { judgeValidity } from "../overhead/validity.ts";
 import { createRun, discardRun } from "../run-directory/create-run.ts";
 import { type RunFacts, unknownFacts, writeFacts } from "../run-directory/facts.ts";
 import { shownError } from "../run-directory/held-folder.ts";
+import { lookAt } from "../run-directory/named-path.ts";
 import { recordedCommand } from "../run-directory/recorded-command.ts";
 import { holdRun, modelSlug, newRunId, type RunDirectory } from "../run-directory/run-directory.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
@@ -48,9 +49,9 @@ const LOOK_BYTES = 1 << 16;
 
 /** Looks before opening: to open a pipe is to wait for its writer. @throws MrmTraceError usage or data_quality */
 function requireFile(path: string): void {
-  const seen = statSync(path, { throwIfNoEntry: false });
+  const seen = lookAt(path);
   const hint = "give the path of a file, such as: mrm-trace import perf.data";
-  if (seen === undefined) throw new MrmTraceError("usage", `there is no file "${path}"`, hint);
+  if (seen === null) throw new MrmTraceError("usage", `there is no file "${path}"`, hint);
   if (!seen.isFile()) throw new MrmTraceError("usage", `${path} is no regular file`, hint);
   if (seen.size === 0) throw new MrmTraceError("data_quality", `${path} is empty`, "record it again");
 }

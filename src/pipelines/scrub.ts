@@ -6,6 +6,7 @@ import { createRun, discardRun } from "../run-directory/create-run.ts";
 import { readFacts, writeFacts } from "../run-directory/facts.ts";
 import { shownError } from "../run-directory/held-folder.ts";
 import { entriesBelow, MANIFEST } from "../run-directory/manifest.ts";
+import { requireThere } from "../run-directory/named-path.ts";
 import { holdRun, newRunId, runPaths } from "../run-directory/run-directory.ts";
 import { isSegmentPath } from "../run-directory/segment-files.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
@@ -86,10 +87,7 @@ const SHARE_FIGURES = "share its figures: mrm-trace show --json RUN_DIR";
 
 /** @throws MrmTraceError usage where there is no recording to make a copy of */
 function requireCapture(runDir: string): void {
-  if (!existsSync(runDir)) {
-    const hint = "give the folder that `mrm-trace run` named";
-    throw new MrmTraceError("usage", `no such run directory: "${runDir}"`, hint);
-  }
+  requireThere(runDir);
   const { capture } = runPaths(resolve(runDir));
   if (existsSync(capture)) return;
   if (foreignTrace(runDir) !== null) {

@@ -1,20 +1,18 @@
 /** The one answer to a folder that is no run or has no figures yet, whoever reads it. */
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { MrmTraceError } from "../errors.ts";
+import { lookAt, requireFolder } from "./named-path.ts";
 import { runPaths } from "./run-directory.ts";
 import { analyseCommand } from "./shell-words.ts";
 
 /**
  * @param typed the folder, as the user typed it
- * @throws MrmTraceError usage, where it is no folder of a run; data_quality, where it has no figures yet
+ * @throws MrmTraceError usage, where it is no folder of a run; environment, where it may not be read; data_quality, where it has no figures yet
  */
 export function requireAnalysed(typed: string): void {
   const { metadata, capture } = runPaths(typed);
-  if (statSync(typed, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    const what = existsSync(typed) ? `${typed} is no folder` : `no such run directory: "${typed}"`;
-    throw new MrmTraceError("usage", what, "give the folder that `mrm-trace run` named");
-  }
-  if (existsSync(metadata)) return;
+  requireFolder(typed);
+  if (lookAt(metadata, typed) !== null) return;
   if (!existsSync(capture)) {
     const hint = "give the folder of a run, such as results/MODEL/RUN_ID";
     throw new MrmTraceError("usage", `${typed} is no run: it has no metadata.json and no capture folder`, hint);

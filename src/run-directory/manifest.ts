@@ -4,12 +4,13 @@ import { constants } from "node:fs";
 import { type FileHandle, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { MrmTraceError } from "../errors.ts";
+import { MrmTraceError, reasonText } from "../errors.ts";
 import { refuseOtherMajor } from "../schema/refuse-version.ts";
 import { toJson } from "../schema/run-json.ts";
 import { PARQUET_SCHEMA_VERSION } from "../schema/versions.ts";
 import { PARTIAL, writeFileAtomic } from "./atomic-file.ts";
 import { LOCK } from "./folder-lock.ts";
+import { analyseCommand } from "./shell-words.ts";
 
 export const MANIFEST = "manifest.json";
 export const MANIFEST_SCHEMA_VERSION = "1.0";
@@ -107,15 +108,25 @@ export async function readManifest(runDir: string): Promise<Manifest> {
     if (versioned) refuseOtherMajor(path, versioned.manifest_schema_version, MANIFEST_SCHEMA_VERSION);
     return manifestSchema.parse(object);
   } catch (cause) {
-    if (cause instanceof MrmTraceError) throw cause;
-    const why = cause instanceof z.ZodError ? z.prettifyError(cause).split("\n")[0] : String(cause);
-    throw new MrmTraceError(
-      "data_quality",
-      `${path} cannot be read as a manifest: ${why}`,
-      `derive it again: mrm-trace analyse ${runDir}; a run that did not end has none`,
-      { cause },
-    );
+    throw cause instanceof MrmTraceError ? cause : unreadable(runDir, cause);
   }
+}
+
+function unreadable(runDir: string, cause: unknown): MrmTraceError {
+  const again = analyseCommand(runDir);
+  if (cause instanceof Error && Reflect.get(cause, "code") === "ENOENT") {
+    const message = `${runDir} has no ${MANIFEST}: it is no run, or one whose recording did not end`;
+    const hint = `give the folder that \`mrm-trace run\` named; of a recording that was cut off: ${again}`;
+    return new MrmTraceError("data_quality", message, hint, { cause });
+  }
+  const why =
+    cause instanceof z.ZodError
+      ? z.prettifyError(cause).split("\n")[0]
+      : cause instanceof SyntaxError
+        ? "it is no whole JSON"
+        : reasonText(cause);
+  const message = `${join(runDir, MANIFEST)} cannot be read as a manifest: ${why}`;
+  return new MrmTraceError("data_quality", message, `derive it again: ${again}`, { cause });
 }
 
 /**

@@ -108,6 +108,12 @@ const ANSWERS: readonly Answer[] = [
   usage(["analyse", place("folder")], "it has no capture folder", "such as results/MODEL/RUN_ID"),
   usage(["verify", place("nothing")], "no such run directory", "the folder that"),
   usage(["verify", place("text")], "is no folder", "the folder that"),
+  {
+    args: ["verify", place("folder")],
+    exit: 4,
+    says: "has no manifest.json: it is no run, or one whose recording did not end",
+    advises: "the folder that",
+  },
   usage(["export", place("folder")], "no format was given", "add --format and one of arrow, csv"),
   usage(["export", "--format", "xls", place("folder")], "--format: one of arrow, csv", "what to make of it"),
   usage(["export", "--format", "csv", place("nothing")], "no such run directory", "the folder that"),

@@ -105,6 +105,15 @@ describe("manifest.json", () => {
     expect((await readManifest(runDir({ "manifest.json": listing("a..b/...c") }))).files).toHaveLength(1);
   });
 
+  test("that is not there is told in words, with what may be meant", async () => {
+    const none = runDir({ a: "" });
+    expect(await readManifest(none).catch((error: unknown) => error)).toMatchObject({
+      code: "data_quality",
+      message: `${none} has no manifest.json: it is no run, or one whose recording did not end`,
+      hint: `give the folder that \`mrm-trace run\` named; of a recording that was cut off: mrm-trace analyse ${none}`,
+    });
+  });
+
   test("that is a link or of another major version is refused", async () => {
     const good = '{"manifest_schema_version":"1.0","run_id":"r","created_at_utc":"","files":[]}';
     const linked = runDir({ elsewhere: good });
