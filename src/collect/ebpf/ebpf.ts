@@ -12,7 +12,7 @@ import { splitBudget } from "./budget-shares.ts";
 import { startLifecycle } from "./lifecycle/lifecycle-part.ts";
 import type { Part, Scene } from "./part.ts";
 import { capabilityOf, type PartOptions, type Plan, PROGRAMS, planParts } from "./parts.ts";
-import { closedTarget, failedRequirements } from "./requirements.ts";
+import { closedTarget, failedRequirements, refusalOf } from "./requirements.ts";
 import type { SourceFacts } from "./samples/choose-sources.ts";
 import { readPmus } from "./samples/pmu.ts";
 import { withSkippedRuns } from "./skipped-runs.ts";
@@ -89,14 +89,10 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
 }
 
 /** Why nothing can be loaded here, or nothing told of the target; null where all can. */
-function canRunHere({ pid }: Target): Capability | null {
+function canRunHere({ pid, held }: Target): Capability | null {
   const failed = failedRequirements();
-  if (failed.length > 0) {
-    const reasons = failed.map(({ name, summary }) => `${name}: ${summary}`).join("; ");
-    const hint = [...new Set(failed.map(({ fix }) => fix))].join("; ");
-    return { ok: false, reason: `eBPF cannot run here: ${reasons}`, hint };
-  }
-  return closedTarget(pid);
+  const verb = held ? "run" : "attach";
+  return failed.length > 0 ? refusalOf(failed, verb) : closedTarget(pid, verb);
 }
 
 interface Running {

@@ -197,16 +197,46 @@ export function failedRequirements(): Check[] {
   return checks.filter(({ status }) => status === "fail");
 }
 
+type Verb = "run" | "attach";
+
+/** A fix with the command that was asked for. */
+const inWordsOf = (fix: string, verb: Verb): string => fix.replaceAll("mrm-trace run", `mrm-trace ${verb}`);
+const list = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]+)$/, " and $1");
+
+function lackOf({ data: { uid } }: Check, failed: readonly Check[]): string {
+  const lacking = failed.map(({ name }) => name).filter((name) => name.startsWith("CAP_"));
+  // Without /proc nobody knows them.
+  if (lacking.length === 0) return `tracing needs root, which uid ${uid} is not`;
+  return `tracing needs root, or ${list(lacking)}, which uid ${uid} does not have (mrm-trace doctor says what each is for)`;
+}
+
+/**
+ * Why nothing can be traced. Of who is not root that is one lack, whatever follows from it.
+ * @param failed of the checks, at least one
+ * @param verb that was asked for
+ */
+export function refusalOf(failed: readonly Check[], verb: Verb) {
+  const user = failed.find(({ name }) => name === "user");
+  const ofUser = (one: Check): boolean => user !== undefined && (one.fix === user.fix || one.name.startsWith("CAP_"));
+  const others = failed.filter((one) => !ofUser(one)).map(({ name, summary }) => `${name}: ${summary}`);
+  const reasons = user === undefined ? others : [lackOf(user, failed), ...others];
+  const reason = `${user === undefined ? "eBPF cannot run here: " : ""}${reasons.join("; ")}`;
+  const fixes = new Set(failed.filter((one) => one === user || !ofUser(one)).map(({ fix }) => fix));
+  const hint = inWordsOf([...fixes].join("; "), verb);
+  return { ok: false, reason, hint } as const;
+}
+
 /**
  * Why the memory of a process is not ours to read, from which its code and tensors are; null where it is, or where more
  * than a capability keeps it from us. Of our own command it is, and for all who may trace.
  */
 export function closedTarget(
   pid: number,
+  verb: Verb,
 ): { readonly ok: false; readonly reason: string; readonly hint: string } | null {
   const { uid, capabilities } = privilegeFacts();
   if (capabilities === null || has(capabilities, CAPABILITY.sys_ptrace)) return null;
   if (obstacleTo(`/proc/${pid}/mem`) !== "denied") return null;
   const reason = `CAP_SYS_PTRACE: missing: the memory of process ${pid} is closed to uid ${uid}`;
-  return { ok: false, reason, hint: FOR_USERS };
+  return { ok: false, reason, hint: inWordsOf(FOR_USERS, verb) };
 }

@@ -3,7 +3,12 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { judgePrivileges, type PrivilegeFacts, privilegeFacts } from "../../../../src/collect/ebpf/requirements.ts";
+import {
+  judgePrivileges,
+  type PrivilegeFacts,
+  privilegeFacts,
+  refusalOf,
+} from "../../../../src/collect/ebpf/requirements.ts";
 import { ALL_CAPABILITIES, bad, named, ROOT, withoutFix } from "../../doctor/machines.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-requirements-"));
@@ -156,5 +161,40 @@ describe("the facts of privileges", () => {
     expect(privilegeFacts(0, root).tracefs).toBe("not mounted");
     mkdirSync(join(root, "sys/kernel/tracing/events"));
     expect(privilegeFacts(0, root).tracefs).toBe("open");
+  });
+});
+
+describe("what is refused before anything is traced", () => {
+  const failing = (change: Partial<PrivilegeFacts>) => privileges(change).filter(({ status }) => status === "fail");
+  const user = failing({ uid: 1000, capabilities: 0n, perf_event_paranoid: 2, tracefs: "closed" });
+
+  test("is told in one sentence of a user without rights, with what follows from them left out", () => {
+    expect(refusalOf(user, "run")).toEqual({
+      ok: false,
+      reason:
+        "tracing needs root, or CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH, which uid 1000 does not have (mrm-trace doctor says what each is for)",
+      hint: expect.stringMatching(/^sudo mrm-trace run; or as yourself: .* mrm-trace run$/),
+    });
+  });
+
+  test("names no capability where these cannot be read", () => {
+    const blind = failing({ uid: 1000, capabilities: null, perf_event_paranoid: 2 });
+    expect(refusalOf(blind, "run").reason).toBe("tracing needs root, which uid 1000 is not");
+  });
+
+  test("has the command that was asked for", () => {
+    expect(refusalOf(user, "attach").hint).toMatch(/^sudo mrm-trace attach; or as yourself: .* mrm-trace attach$/);
+  });
+
+  test("names what else is missing too, and of root each by itself", () => {
+    const btf = { name: "btf", status: "fail", summary: "none", fix: "build one", data: {} } as const;
+    expect(refusalOf([btf, ...user], "run").reason).toEndWith("; btf: none");
+    expect(refusalOf([btf], "run")).toEqual({
+      ok: false,
+      reason: "eBPF cannot run here: btf: none",
+      hint: "build one",
+    });
+    const root = failing({ capabilities: without(BPF, SYS_ADMIN) });
+    expect(refusalOf(root, "run").reason).toStartWith("eBPF cannot run here: CAP_BPF: missing: ");
   });
 });
