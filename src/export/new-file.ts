@@ -1,10 +1,10 @@
 /** A file that comes into being whole: under another name until then, 0600, and gone where it comes to nothing. */
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { MrmTraceError, reasonText } from "../errors.ts";
+import { MrmTraceError } from "../errors.ts";
 import { PARTIAL } from "../run-directory/atomic-file.ts";
 import { requirePlace } from "../run-directory/replaceable.ts";
-import { isFull } from "../run-directory/spare-room.ts";
+import { unwritable } from "../run-directory/unwritable.ts";
 
 const BUFFER_BYTES = 1 << 18;
 
@@ -23,11 +23,7 @@ function exists(path: string): MrmTraceError {
 
 /** What kept us from writing, in words. */
 export function outputError(path: string, cause: unknown): MrmTraceError {
-  if (cause instanceof MrmTraceError) return cause;
-  const hint = isFull(cause)
-    ? "free space on that disk, or name a place on another with --out"
-    : "name a place in a folder that exists and that you may write to with --out";
-  return new MrmTraceError("environment", `${path} cannot be written: ${reasonText(cause)}`, hint, { cause });
+  return cause instanceof MrmTraceError ? cause : unwritable(path, cause, "--out");
 }
 
 /** Gives a file its name, but not that of another. @throws as the calls do */

@@ -3,6 +3,7 @@ import { lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { PARTIAL } from "../run-directory/atomic-file.ts";
+import { thereAt } from "../run-directory/replaceable.ts";
 import { type NewFile, openNewFile, outputError } from "./new-file.ts";
 
 /** What every folder that is made here holds, and few others do. */
@@ -17,9 +18,13 @@ export interface NewFolder extends Disposable {
   finish(): void;
 }
 
-/** Refuses what is there and may not be replaced. @returns true where an earlier export is there @throws MrmTraceError usage */
+/**
+ * Refuses what is there and may not be replaced.
+ * @returns true where an earlier export is there
+ * @throws MrmTraceError usage; environment, where nobody may look
+ */
 function requirePlace(path: string, force: boolean): boolean {
-  const there = lstatSync(path, { throwIfNoEntry: false });
+  const there = thereAt(path, "--out");
   if (there === undefined) return false;
   if (!force)
     throw new MrmTraceError("usage", `${path} exists already`, "give --force to replace it, or another --out");

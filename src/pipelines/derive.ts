@@ -15,7 +15,7 @@ import { shown } from "../run-directory/held-folder.ts";
 import { writeManifest } from "../run-directory/manifest.ts";
 import { type MetadataInput, metadataInMemory, runMetadata } from "../run-directory/metadata.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
-import { isFull } from "../run-directory/spare-room.ts";
+import { isFull } from "../run-directory/unwritable.ts";
 import { type FigureSource, inNumbers } from "../schema/ledger.ts";
 import { lossOf, unreadSources } from "../schema/loss.ts";
 import type { Imported, RunDetails } from "../schema/run-details.ts";

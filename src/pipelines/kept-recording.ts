@@ -4,7 +4,7 @@ import type { SignalWatch } from "../record/signals.ts";
 import type { Progress } from "../report/progress.ts";
 import { printable } from "../report/terminal.ts";
 import { analyseCommand } from "../run-directory/shell-words.ts";
-import { isFull } from "../run-directory/spare-room.ts";
+import { isFull } from "../run-directory/unwritable.ts";
 
 /** The error of deriving; of a disk that is full with the command that derives the results once there is room. */
 export function keepsRecording(error: unknown, runDir: string): unknown {

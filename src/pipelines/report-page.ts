@@ -33,12 +33,12 @@ export async function reportPage(runDirs: readonly string[], out: string | null,
     const { heldPath, report_page } = runPaths(resolve(only));
     using _held = holdRun(heldPath, "name another place with --out FILE");
     requireReplaceable(report_page, "name another place with --out FILE");
-    writeFileAtomic(report_page, await pageOf(runs));
+    writeFileAtomic(report_page, await pageOf(runs), "--out");
     await renewInManifest(heldPath, "report.html");
     return report_page;
   }
   const path = resolve(out ?? SEVERAL);
   requirePlace(path, force, "--out");
-  writeFileAtomic(path, await pageOf(runs));
+  writeFileAtomic(path, await pageOf(runs), "--out");
   return path;
 }

@@ -121,7 +121,7 @@ export async function scrub({ runDir, out, run_id, force, say }: ScrubRequest): 
       hint,
     );
   }
-  using run = createRun({ output: out, model_id: MODEL_ID, run_id: run_id ?? newRunId(), force });
+  using run = createRun({ output: out, model_id: MODEL_ID, run_id: run_id ?? newRunId(), force, option: "--out" });
   using _held = holdRun(run.heldPath);
   try {
     say(`looking through ${runDir}`);

@@ -2,17 +2,14 @@
 import { closeSync, ftruncateSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { MrmTraceError } from "../errors.ts";
 import { requireReplaceable } from "../run-directory/replaceable.ts";
+import { unwritable } from "../run-directory/unwritable.ts";
 
 export interface LineFile extends Disposable {
   /** Writes a line and its end at once. @throws MrmTraceError environment; the lines before it stay whole */
   write(line: string): void;
 }
 
-function cannotWrite(path: string, cause: unknown): MrmTraceError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  const hint = "free space there, or give another file with --output";
-  return new MrmTraceError("environment", `${path} cannot be written: ${why}`, hint, { cause });
-}
+const OPTION = "--output";
 
 /**
  * Makes a new file of mode 0600; a file that is there is replaced only when `force` says so, a link never followed, a
@@ -21,12 +18,12 @@ function cannotWrite(path: string, cause: unknown): MrmTraceError {
  */
 export function createLineFile(path: string, force: boolean): LineFile {
   let fd: number;
-  requireReplaceable(path, "name another --output, or leave it out for stdout");
+  requireReplaceable(path, "name another --output, or leave it out for stdout", OPTION);
   try {
     if (force) removeIfThere(path);
     fd = openSync(path, "wx", 0o600);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cannotWrite(path, cause);
+    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw unwritable(path, cause, OPTION);
     throw new MrmTraceError("usage", `${path} is there already`, "give --force to replace it, or another --output", {
       cause,
     });
@@ -40,7 +37,7 @@ export function createLineFile(path: string, force: boolean): LineFile {
         length += bytes.length;
       } catch (cause) {
         ftruncateSync(fd, length);
-        throw cannotWrite(path, cause);
+        throw unwritable(path, cause, OPTION);
       }
     },
     [Symbol.dispose]() {

@@ -1,15 +1,16 @@
 /** Writes a file so that a reader sees the old one or the new one, never a part. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { MrmTraceError } from "../errors.ts";
+import { unwritable } from "./unwritable.ts";
 
 /** Ending of files that are being written; whoever finds one may remove it. */
 export const PARTIAL = ".partial";
 
 /**
  * Writes text to a new file of mode 0600 beside `path`, then renames it.
+ * @param option that names the file, or the folder that it is in
  * @throws MrmTraceError environment where the folder cannot be written or is full; the old file is then untouched
  */
-export function writeFileAtomic(path: string, text: string): void {
+export function writeFileAtomic(path: string, text: string, option = "--output"): void {
   const partial = `${path}.${process.pid}${PARTIAL}`;
   try {
     const fd = openSync(partial, "wx", 0o600);
@@ -23,14 +24,6 @@ export function writeFileAtomic(path: string, text: string): void {
     renameSync(partial, path);
   } catch (cause) {
     rmSync(partial, { force: true });
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new MrmTraceError(
-      "environment",
-      `${path} cannot be written: ${why}`,
-      "free space there, or give another folder with --output",
-      {
-        cause,
-      },
-    );
+    throw unwritable(path, cause, option);
   }
 }

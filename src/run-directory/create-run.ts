@@ -35,18 +35,18 @@ const FUSE = 0x65735546;
 export const ourselves: Maker = { uid: process.getuid?.() ?? 0, as: (act) => act() };
 
 /** What failed, with names of folders in place of descriptors. */
-function creationError(path: string, cause: unknown): unknown {
+function creationError(path: string, cause: unknown, option: string): unknown {
   if (cause instanceof MrmTraceError) return shownError(cause);
   const why = shown(reasonText(cause));
-  const hint = "give a folder that you may write to with --output DIR, or free space there";
+  const hint = `give a folder that you may write to with ${option} DIR, or free space there`;
   return new MrmTraceError("environment", `the run directory ${path} cannot be made: ${why}`, hint, { cause });
 }
 
-function orCreationError<T>(path: string, act: () => T): T {
+function orCreationError<T>(path: string, option: string, act: () => T): T {
   try {
     return act();
   } catch (cause) {
-    throw creationError(path, cause);
+    throw creationError(path, cause, option);
   }
 }
 
@@ -138,7 +138,15 @@ export function createRun(
     model_id,
     run_id,
     force,
-  }: { readonly output: string; readonly model_id: string; readonly run_id: string; readonly force: boolean },
+    option = "--output",
+  }: {
+    readonly output: string;
+    readonly model_id: string;
+    readonly run_id: string;
+    readonly force: boolean;
+    /** The one that names `output`. */
+    readonly option?: string;
+  },
   maker: Maker = ourselves,
 ): MadeRun {
   checkId("a model id", model_id);
@@ -146,7 +154,7 @@ export function createRun(
   const model = join(output, model_id);
   const path = join(model, run_id);
   using opening = new DisposableStack();
-  const folder = opening.use(orCreationError(path, () => holdModel(model, maker)));
+  const folder = opening.use(orCreationError(path, option, () => holdModel(model, maker)));
   try {
     const place = join(folder.heldPath, run_id);
     const { as } = maker;
@@ -163,7 +171,7 @@ export function createRun(
       [Symbol.dispose]: () => held.dispose(),
     };
   } catch (cause) {
-    if (codeOf(cause) !== "EEXIST") throw creationError(path, cause);
+    if (codeOf(cause) !== "EEXIST") throw creationError(path, cause, option);
     const hint = "give --force to replace it, or another --run-id";
     throw new MrmTraceError("usage", `${path} is there already`, hint, { cause });
   }

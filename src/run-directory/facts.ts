@@ -10,7 +10,8 @@ import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { writeFileAtomic } from "./atomic-file.ts";
 import { readRegularText } from "./regular-file.ts";
 import { runPaths } from "./run-directory.ts";
-import { giveSpareRoom, hasSpareRoom, isFull, takeSpareRoom, writeInSpareRoom } from "./spare-room.ts";
+import { giveSpareRoom, hasSpareRoom, takeSpareRoom, writeInSpareRoom } from "./spare-room.ts";
+import { isFull } from "./unwritable.ts";
 
 const FILE = "facts.json";
 

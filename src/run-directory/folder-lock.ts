@@ -1,7 +1,7 @@
 /** One at a time in a folder: two would replace each other's unfinished files. */
 import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { MrmTraceError } from "../errors.ts";
+import { dirname, join } from "node:path";
+import { MrmTraceError, reasonText } from "../errors.ts";
 import { PARTIAL } from "./atomic-file.ts";
 import { readRegularText } from "./regular-file.ts";
 
@@ -52,8 +52,8 @@ function make(path: string, { instead }: LockWords): boolean {
     return true;
   } catch (cause) {
     if (codeOf(cause) === "EEXIST") return false;
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new MrmTraceError("environment", `${path} cannot be written: ${why}`, instead, { cause });
+    const message = `${dirname(path)} cannot be written: ${reasonText(cause)}`;
+    throw new MrmTraceError("environment", message, instead, { cause });
   }
 }
 

@@ -20,12 +20,6 @@ export function giveSpareRoom(path: string): void {
   rmSync(spareOf(path), { force: true });
 }
 
-/** True for an error of a disk, or of a user's share of one, that is full. */
-export function isFull(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return code === "ENOSPC" || code === "EDQUOT";
-}
-
 /** Writes the text where room was taken for it, and puts that in place of the file. @throws as the calls do */
 export function writeInSpareRoom(path: string, text: string): void {
   const spare = spareOf(path);

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
 import { segmentName } from "../../run-directory/segment-files.ts";
-import { isFull } from "../../run-directory/spare-room.ts";
+import { isFull } from "../../run-directory/unwritable.ts";
 import { columnsOf, type StreamName } from "../../schema/columns.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { type Batch, isStringColumn } from "../batch.ts";

@@ -1,5 +1,4 @@
 /** A file that a verb makes of a finished run: mode 0600, whole or not at all, and over no file of another unless it is told so. */
-import { MrmTraceError } from "../../errors.ts";
 import { writeFileAtomic } from "../../run-directory/atomic-file.ts";
 import { requirePlace } from "../../run-directory/replaceable.ts";
 
@@ -10,12 +9,5 @@ import { requirePlace } from "../../run-directory/replaceable.ts";
  */
 export function writeResult(path: string, text: string, option: string, force: boolean): void {
   requirePlace(path, force, option);
-  try {
-    writeFileAtomic(path, text);
-  } catch (error) {
-    if (!(error instanceof MrmTraceError)) throw error;
-    throw new MrmTraceError(error.code, error.message, `free space there, or name another file with ${option}`, {
-      cause: error.cause,
-    });
-  }
+  writeFileAtomic(path, text, option);
 }

@@ -2,8 +2,9 @@
 import { existsSync, statfsSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { MrmTraceError } from "../../errors.ts";
+import { MrmTraceError, reasonText } from "../../errors.ts";
 import { requireReplaceable } from "../../run-directory/replaceable.ts";
+import { isFull } from "../../run-directory/unwritable.ts";
 import { formatBytes } from "../../units.ts";
 import { aligned, headerBytes, type PlacedTensor, placeTensors } from "./header.ts";
 import { randomWeights, type WeightSource } from "./random-weights.ts";
@@ -133,12 +134,13 @@ function requireSpace(folder: string, bytes: number): void {
 }
 
 function writeError(path: string, bytes: number, cause: unknown): MrmTraceError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const full = reason.includes("ENOSPC") || reason.includes("EDQUOT");
+  const reason = reasonText(cause);
   return new MrmTraceError(
     "environment",
     `cannot write the model to ${path}: ${reason}`,
-    full ? `free ${formatBytes(bytes)} on that disk` : "choose a path in a folder that exists and that you may write",
+    isFull(cause)
+      ? `free ${formatBytes(bytes)} on that disk`
+      : "choose a path in a folder that exists and that you may write",
     { cause },
   );
 }

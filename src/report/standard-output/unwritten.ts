@@ -1,6 +1,6 @@
 /** What is said where standard output takes no more of a result. */
 import { MrmTraceError, reasonText } from "../../errors.ts";
-import { isFull } from "../../run-directory/spare-room.ts";
+import { isFull } from "../../run-directory/unwritable.ts";
 
 /** The error for what the system said of a write; null where its reader is gone, who wants no more. */
 export function unwritten(cause: unknown): MrmTraceError | null {
