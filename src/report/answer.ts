@@ -30,10 +30,17 @@ const BAR_COLUMNS = 4;
 /** What the figures of the table have behind them. */
 const INTERVALS = "± 95 % interval";
 /** What strangers to the table ask first, as many lines of it as find room. */
-const SIGNS = [
-  "≤ ≥ ░: only this end is known; kept for: from write to last read",
-  "read, written: loads and stores of the CPU, not the traffic of DRAM",
-] as const;
+function signsOf(rows: readonly AnswerRow[]): string[] {
+  const isKept = rows.some(({ label }) => label.startsWith("kept for"));
+  const figures = rows.filter(({ about }) => about === "figure").flatMap(({ cells }) => cells);
+  const isFew = figures.some(({ metric }) => metric?.status === "insufficient");
+  const word = isKept ? "kept for: from write to last read" : isFew ? "too few seen: a longer run may tell" : null;
+  return [
+    ["≤ ≥ ░: only this end is known", word].filter((text) => text !== null).join("; "),
+    "read, written: loads and stores of the CPU, not the traffic of DRAM",
+  ];
+}
+const MOST_SIGNS = signsOf([]).length;
 /** Of a bar, and of the bar of a bound, which may end anywhere before. */
 const [VALUE, BOUND] = ["█", "░"];
 
@@ -77,10 +84,11 @@ function fewLines(key: string, text: string, width: number, most: number, ink?: 
 }
 
 /** How the command failed; null where it did not, or nobody saw its end. */
-export function failureText({ target }: RunReport): string | null {
+export function failureText({ target, stopped_by }: RunReport): string | null {
   const { signal, exit_code } = target;
   if (signal === null && (exit_code ?? 0) === 0) return null;
-  return `the command ended ${signal === null ? `with exit code ${exit_code}` : `by ${signal}`}`;
+  const why = stopped_by === "duration" ? ", as --duration was over" : "";
+  return `the command ended ${signal === null ? `with exit code ${exit_code}` : `by ${signal}`}${why}`;
 }
 
 /** The table of the classes, and how many found no room in it. */
@@ -102,7 +110,12 @@ function classTable(report: RunReport, { width, unicode }: Terminal, most: numbe
   // A figure is worth more than a bar: no class is left out for one.
   const lines = barred.length > bare.length ? bare : barred;
   // They are about the rows of what was learnt.
-  const about = unlearnt === null ? SIGNS.slice(0, signs).flatMap((text) => oneLine("", text, width, "dim")) : [];
+  const about =
+    unlearnt === null
+      ? signsOf(rows)
+          .slice(0, signs)
+          .flatMap((text) => oneLine("", text, width, "dim"))
+      : [];
   return { lines: [...lines, ...rest, ...about], left };
 }
 
@@ -174,7 +187,7 @@ function answerLines(
     [],
   ];
   const judged: Line[] = [
-    ...oneLine("cost", costInShort(report), width),
+    ...fewLines("cost", costInShort(report), width, most),
     ...(isSpoilt || !isWhole(report) ? oneLine("lost", lossInShort(report), width) : []),
     ...(invariant === null ? [] : entry("watching", invariant, width).slice(0, most)),
     ...(isSpoilt ? [] : validity),
@@ -182,7 +195,7 @@ function answerLines(
   const place: Line[] = [
     ...(sharper === null ? [] : fewLines("sharper", sharper, width, most)),
     ...entry("files", report.run_dir, width),
-    ...oneLine("more", `${page}; ${rest}: mrm-trace show --table FOLDER`, width, "dim"),
+    ...fewLines("more", `${page}; ${rest}: mrm-trace show --table FOLDER`, width, most, "dim"),
   ];
   const room = MOST_LINES - head.length - judged.length - place.length;
   return [...head, ...judged, ...warningLines(report, width, room), ...place];
@@ -202,7 +215,7 @@ export function renderAnswer(report: RunReport, terminal: Terminal): string {
     lines = lay(tried);
     if (lines.length > MOST_LINES) continue;
     // What is left over is for more on the signs: no warning makes room for it.
-    if (tried.signs > 0 && lines.length < MOST_LINES) lines = lay({ ...tried, signs: SIGNS.length });
+    if (tried.signs > 0 && lines.length < MOST_LINES) lines = lay({ ...tried, signs: MOST_SIGNS });
     break;
   }
   return render(lines, terminal);

@@ -343,6 +343,36 @@ describe("the answer of a run", () => {
     expect(lineOf(demoReport(), "server")).toBeUndefined();
   });
 
+  test("says of a command that --duration ended that it did", () => {
+    const { target } = demoReport();
+    const after = (stopped_by: string, signal: string | null, exit_code: number | null) =>
+      renderAnswer(demoReport({ stopped_by, target: { ...target, signal, exit_code } }), plain(80)).split("\n")[0];
+    expect(after("duration", "SIGTERM", null)).toBe("the command ended by SIGTERM, as --duration was over");
+    expect(after("duration", null, 143)).toBe("the command ended with exit code 143, as --duration was over");
+    expect(after("duration", null, 0)).toStartWith("demo-110m");
+    expect(after("target_ended", "SIGTERM", null)).toBe("the command ended by SIGTERM");
+  });
+
+  test("explains words that it has, and no others", () => {
+    const report = demoReport();
+    const signs = (metrics: RunReport["metrics"]) =>
+      renderAnswer({ ...report, metrics }, plain(80))
+        .match(/^ +≤ ≥ ░: .*$/m)?.[0]
+        .trim();
+    const unkept = report.metrics.filter(({ metric }) => !metric.startsWith("retention_"));
+    const few = "≤ ≥ ░: only this end is known; too few seen: a longer run may tell";
+    expect(signs(unkept)).toBe(few);
+    expect(signs(unkept.filter(({ status }) => status !== "insufficient"))).toBe("≤ ≥ ░: only this end is known");
+  });
+
+  test("has the cost and the command for more whole where there is room for a second line", () => {
+    const report = demoReport({ warnings: [] });
+    const text = renderAnswer({ ...report, metrics: report.metrics.slice(0, 3) }, plain(60));
+    const said = text.replaceAll(/\n +/g, " ");
+    expect(said).toMatch(/^cost .* tracer 3.12 % of one CPU$/m);
+    expect(said).toMatch(/^more .*: mrm-trace show --table FOLDER$/m);
+  });
+
   test("says what would sharpen it most", () => {
     const more_time = {
       metric: "retention_p50_ns",
