@@ -1,5 +1,6 @@
 /** One Markdown page of evidence for a run: what, how, on which machine, how valid, which figures, what it cost and lost. */
 import { basename } from "node:path";
+import { runOptionText } from "../config/default-of.ts";
 import {
   costInShort,
   engineText,
@@ -35,9 +36,13 @@ function listed(what: string, values: readonly string[]): string[] {
   return values.map((value) => `- ${what}: ${code(value)}`);
 }
 
+const memberOf = (object: unknown, name: string): unknown =>
+  typeof object === "object" && object !== null ? Reflect.get(object, name) : undefined;
+
 /** A field of an object that metadata.json keeps as it was, where it is text or a number. */
-function field(object: unknown, name: string): string | null {
-  const value: unknown = typeof object === "object" && object !== null ? Reflect.get(object, name) : undefined;
+const field = (object: unknown, name: string): string | null => wordOf(memberOf(object, name));
+
+function wordOf(value: unknown): string | null {
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return String(value);
   return Array.isArray(value) && value.every((one) => typeof one === "string") ? value.join(", ") : null;
 }
@@ -82,7 +87,7 @@ const OPTIONS = [
 function howLines({ report, metadata }: CardInput): string[] {
   const { options, trap_cost_ns, timing, seed, stopped_by } = metadata;
   const given = OPTIONS.flatMap((name) => {
-    const value = field(options, name);
+    const value = wordOf(runOptionText(name, memberOf(options, name)));
     return value === null ? [] : [`${name}=${value}`];
   });
   const collectors = report.collectors.map(({ name, sources, why_not_better }) =>

@@ -1,5 +1,6 @@
 /** Two runs side by side: every figure with the interval of its difference, and what else was not the same. */
 
+import { runOptionText } from "../config/default-of.ts";
 import { wordsOf } from "../schema/row.ts";
 import type { MetricDifference, RunDifference, RunSide, SideFigure } from "../schema/run-difference.ts";
 import type { RunMetadata } from "../schema/run-metadata.ts";
@@ -172,7 +173,7 @@ function contrastsOf(a: RunMetadata, b: RunMetadata): RunDifference["contrasts"]
     ["validity", ({ validity }) => validity.class],
     ...names.map((name): [string, (metadata: RunMetadata) => unknown] => [
       `option ${name}`,
-      ({ options }) => options?.[name],
+      ({ options }) => runOptionText(name, options?.[name]),
     ]),
   ];
   return parts

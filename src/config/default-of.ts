@@ -1,5 +1,6 @@
 /** Values and defaults of options as a file would say them. */
 import { z } from "zod";
+import { runSchema } from "./schema.ts";
 import { bare } from "./schema-keys.ts";
 import { duration, size } from "./values.ts";
 
@@ -30,4 +31,11 @@ export function optionText(schema: z.ZodType, value: unknown): unknown {
 /** The default of a key; undefined where it has none. */
 export function defaultOf(schema: z.ZodType): unknown {
   return schema instanceof z.ZodDefault ? optionText(schema, schema.def.defaultValue) : undefined;
+}
+
+/** A recorded option of a run as its command line would say it; one that is unknown here, or no option's value, as it is. */
+export function runOptionText(name: string, value: unknown): unknown {
+  const schema = new Map<string, z.ZodType>(Object.entries(runSchema.shape)).get(name);
+  const said = schema === undefined ? value : optionText(schema, value);
+  return Array.isArray(said) && said.every((one) => typeof one === "string") ? said.join(",") : said;
 }

@@ -70,6 +70,12 @@ describe("a card", () => {
 const EVIL =
   "`` </code><script>alert(1)</script>\n# Title\n[link](http://x) ![i](y) | <b> \u001b[2J\u202e http://evil.org";
 
+test("options are said as a command line would, with their units", () => {
+  const options = { source: ["watch", "clock"], max_size: 2 ** 32, duration: 2e9 };
+  const text = cardText(input({ metadata: metadataWith({ options }) }));
+  expect(text).toContain("- options: `source=watch,clock max_size=4GiB duration=2s`");
+});
+
 describe("names from outside", () => {
   test("are text and nothing else, wherever they stand", () => {
     const demo = demoReport();

@@ -111,6 +111,17 @@ describe("two runs side by side", () => {
     ]);
   });
 
+  test("name options as a command line would, with their units", () => {
+    const options = { budget: 1, duration: 2e9, baseline: 5e8, max_size: 2 ** 32, source: ["watch", "clock"] };
+    const { contrasts } = differenceOfRuns(runOf([{}]), runOf([{}], "m", options));
+    expect(contrasts).toEqual([
+      { what: "option duration", a: "not told", b: "2s" },
+      { what: "option baseline", a: "not told", b: "500ms" },
+      { what: "option max_size", a: "not told", b: "4GiB" },
+      { what: "option source", a: "not told", b: "watch,clock" },
+    ]);
+  });
+
   test("are printed in lines that fit, with both values, their difference and its share", () => {
     const difference = differenceOfRuns(runOf([{}]), runOf([{ value: 1200, lo: 1100, hi: 1300 }]));
     const shown = renderDifference(difference, { width: 100, color: false, unicode: false });
