@@ -44,7 +44,7 @@ function checkLines({ name, status, summary, fix }: Check, nameWidth: number, wi
   return [...hanging(head, headWidth, summary, width), ...(fix === null ? [] : fixLines(fix, headWidth, width))];
 }
 
-/** The checks with each fix once: where it comes again, it is named by the check that has it. */
+/** The checks with each long fix once: where it comes again, it is named by the check that has it. */
 function withFixesOnce(checks: readonly Check[]): Check[] {
   const first = new Map<string, string>();
   return checks.map((one) => {
@@ -52,7 +52,8 @@ function withFixesOnce(checks: readonly Check[]): Check[] {
     if (fix === null) return one;
     const before = first.get(fix);
     if (before === undefined) first.set(fix, name);
-    return before === undefined ? one : { ...one, fix: `see that of ${before}` };
+    const there = `see that of ${before}`;
+    return before === undefined || fix.length <= there.length ? one : { ...one, fix: there };
   });
 }
 

@@ -138,11 +138,15 @@ export const SECTIONS: Sections = [
   ["managed retention", [["suitability", "suitability"]]],
 ];
 
-const NAMES = new Map(
-  [...PROCESS_SECTIONS, ...SECTIONS].flatMap(([heading, rows]) =>
-    rows.map(([metric, label]) => [metric, label === heading ? label : `${heading.replace(/, .*$/, "")}: ${label}`]),
+const NAMES = new Map([
+  // It stands above the sections.
+  ["resident_bytes", "in memory"],
+  ...[...PROCESS_SECTIONS, ...SECTIONS].flatMap(([heading, rows]) =>
+    rows.map(
+      ([metric, label]) => [metric, label === heading ? label : `${heading.replace(/, .*$/, "")}: ${label}`] as const,
+    ),
   ),
-);
+] as const);
 
 /** What a table that stands by itself calls a metric: heading and short name of the class table; the metric where that has none. */
 export function nameOfMetric(metric: string): string {

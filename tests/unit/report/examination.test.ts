@@ -67,6 +67,14 @@ describe("the examination as lines", () => {
     }
   });
 
+  test("says a fix again that is no longer than the words for where it stands", () => {
+    const fix = "sudo mrm-trace run";
+    const found = examination([check("CAP_SYS_ADMIN", "fail", "missing", fix), check("demo", "info", "none", fix)], 3);
+    const text = renderExamination(found, { ...TERMINAL, width: 100 });
+    expect(text.match(/fix: sudo mrm-trace run$/gm)).toHaveLength(2);
+    expect(text).not.toContain("see that of");
+  });
+
   test("loses nothing in a terminal that is narrower than its columns", () => {
     const found = examination([check("perf_event_paranoid", "ok", "events of whole CPUs are allowed to all")]);
     const text = renderExamination(found, { ...TERMINAL, width: 30 });
