@@ -5,6 +5,7 @@ import { flagsOf, givenOptions } from "../config/flags.ts";
 import { parseOptions, runSchema } from "../config/schema.ts";
 import { createProgress } from "../report/progress.ts";
 import { tellWorking } from "../report/working.ts";
+import { interruptible } from "./interruptible.ts";
 import { printReport } from "./report-output.ts";
 
 const schema = runSchema.pick({
@@ -33,13 +34,9 @@ export const importCommand = defineCommand({
     // Loaded on use: the tracer has the same entry point and must stay small.
     const { importFile } = await import("../pipelines/import.ts");
     using working = tellWorking(createProgress(process.stderr, options), "importing");
-    const { report } = await importFile({
-      file: args.file,
-      output: options.output,
-      run_id: options.run_id,
-      force: options.force,
-      record_command: options.record_command,
-    });
+    const { output, run_id, force, record_command } = options;
+    const request = { file: args.file, output, run_id, force, record_command };
+    const { report } = await interruptible((signal) => importFile({ ...request, signal }));
     working[Symbol.dispose]();
     return printReport(report, { ...options, stdoutIsTargets: false, isNew: true });
   },

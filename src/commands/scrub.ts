@@ -13,6 +13,7 @@ import { unreadSources } from "../schema/loss.ts";
 import { toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { formatCounted } from "../units.ts";
+import { interruptible } from "./interruptible.ts";
 
 const schema = z.object({
   out: z
@@ -47,7 +48,9 @@ export const scrubCommand = defineCommand({
     // Loaded on use: the tracer has the same entry point and must stay small.
     const { scrub } = await import("../pipelines/scrub.ts");
     using working = tellWorking(progress, "scrubbing");
-    const { directory, comparison, report } = await scrub({ runDir: args.run_dir, out, run_id, force, say });
+    const { directory, comparison, report } = await interruptible((signal) =>
+      scrub({ runDir: args.run_dir, out, run_id, force, say, signal }),
+    );
     working[Symbol.dispose]();
     const { figures, different } = comparison;
     if (json) {

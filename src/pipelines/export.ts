@@ -9,6 +9,7 @@ import { openSource, type RunSource } from "../export/run-source.ts";
 import type { ValueName } from "../export/stacks/stack.ts";
 import type { Progress } from "../report/progress.ts";
 import { RUN_TABLES, type RunTable } from "../run-directory/table-files.ts";
+import { heard } from "./heard.ts";
 
 export interface ExportRequest {
   /** As the user typed it. */
@@ -90,9 +91,7 @@ export async function exportRun(request: ExportRequest): Promise<Exported> {
     leaveOut: (what) => void left_out.push(what),
     async goOn(rows, share) {
       progress.update({ phase: `writing ${name}`, tokens: 0, events: rows, lost: 0, share });
-      // A signal is heard between two turns of the loop of events.
-      await new Promise((resume) => setImmediate(resume));
-      signal.throwIfAborted();
+      await heard(signal);
     },
   };
   const path = resolve(request.out ?? `${basename(run.runDir)}.${format.ending(task)}`);

@@ -23,6 +23,7 @@ import { worstLossPct } from "../schema/loss.ts";
 import { formatCounted } from "../units.ts";
 import type { Derived } from "./derive.ts";
 import { derivingLimits } from "./deriving-memory.ts";
+import { heard } from "./heard.ts";
 
 export interface ImportRequest {
   readonly file: string;
@@ -30,6 +31,8 @@ export interface ImportRequest {
   readonly run_id: string | undefined;
   readonly force: boolean;
   readonly record_command: CommandRecording;
+  /** Ends it, and then nothing is left. */
+  readonly signal: AbortSignal;
 }
 
 /** Bytes of segments that may wait for the encoder, and how many of them hold the reading up. */
@@ -92,7 +95,7 @@ interface Taken {
 }
 
 /** Reads the file into the capture folder; waits for the encoder, so that no row is dropped for lack of room. */
-async function capture(importer: Importer, file: string, directory: RunDirectory): Promise<Taken> {
+async function capture(importer: Importer, { file, signal }: ImportRequest, directory: RunDirectory): Promise<Taken> {
   await using encoder = openEncoder({ maxQueueBytes: MAX_QUEUE_BYTES });
   const writers = new Map<StreamName, SegmentWriter>();
   const rows = Object.fromEntries(STREAMS.map((stream) => [stream, 0])) as Record<StreamName, number>;
@@ -111,6 +114,7 @@ async function capture(importer: Importer, file: string, directory: RunDirectory
     if (!OF_ARRAYS.has(stream)) madeOfObjects(batch.rows);
   };
   const ready = async (): Promise<void> => {
+    await heard(signal);
     while (encoder.queuedBytes > FULL_BYTES) await Bun.sleep(WAIT_MS);
   };
   const times = plausibleTimes(onBatch);
@@ -164,7 +168,7 @@ function factsOf(request: ImportRequest, directory: RunDirectory, { imported, ro
 
 /**
  * Imports one file, and derives everything from it. Needs no root, and not the tool that wrote it.
- * @throws MrmTraceError usage, data_quality with the byte or line, or failure; nothing stays of an import that failed
+ * @throws MrmTraceError usage, data_quality with the byte or line, or failure; nothing stays of an import that failed or was ended
  */
 export async function importFile(request: ImportRequest): Promise<Derived> {
   const importer = importerOf(request.file);
@@ -177,13 +181,15 @@ export async function importFile(request: ImportRequest): Promise<Derived> {
   const { directory } = run;
   using _held = holdRun(run.heldPath);
   try {
-    const taken = await capture(importer, request.file, directory);
+    const taken = await capture(importer, request, directory);
+    await heard(request.signal);
     const facts = factsOf(request, directory, taken);
     writeFacts(directory.heldPath, facts);
     // What reading held is given back before deriving begins, and the SQL engine comes into memory only then.
     Bun.gc(true);
     const { derive } = await import("./derive.ts");
-    return await derive(directory, facts, { ...derivingLimits(directory.path, IMPORT_MEMORY_BYTES), ...ENGINE_LIMITS });
+    const limits = { ...derivingLimits(directory.path, IMPORT_MEMORY_BYTES), ...ENGINE_LIMITS, signal: request.signal };
+    return await derive(directory, facts, limits);
   } catch (error) {
     discardRun(run);
     throw shownError(error);

@@ -15,6 +15,7 @@ import { surveyRun, writeScrubbed } from "../scrub/scrub-capture.ts";
 import { MODEL_ID, scrubbedFacts } from "../scrub/scrub-facts.ts";
 import type { Derived } from "./derive.ts";
 import { derivingLimits } from "./deriving-memory.ts";
+import { heard } from "./heard.ts";
 import { foreignTrace } from "./import-trace.ts";
 import { savedReport } from "./saved-report.ts";
 
@@ -23,6 +24,8 @@ export interface ScrubRequest {
   readonly out: string;
   readonly run_id: string | undefined;
   readonly force: boolean;
+  /** Ends it, and then nothing is left. */
+  readonly signal: AbortSignal;
   /** Told what is done, for people. */
   readonly say: (line: string) => void;
 }
@@ -106,9 +109,10 @@ function untold(unread: readonly LedgerRow[], ledger: readonly { readonly stage:
 
 /**
  * Makes `out/scrubbed/<run_id>/` from the capture of a run, and compares its figures with those of the original.
- * @throws MrmTraceError usage where there is no such run or no recording in it, data_quality where none of it can be read, environment
+ * @throws MrmTraceError usage where there is no such run or no recording in it, data_quality where none of it can be read, environment;
+ *   what the signal carries
  */
-export async function scrub({ runDir, out, run_id, force, say }: ScrubRequest): Promise<Scrubbed> {
+export async function scrub({ runDir, out, run_id, force, say, signal }: ScrubRequest): Promise<Scrubbed> {
   requireCapture(runDir);
   const limits = derivingLimits(runDir);
   const source = runPaths(resolve(runDir));
@@ -125,7 +129,7 @@ export async function scrub({ runDir, out, run_id, force, say }: ScrubRequest): 
   using _held = holdRun(run.heldPath);
   try {
     say(`looking through ${runDir}`);
-    const surveyed = await surveyRun(source.path);
+    const surveyed = await surveyRun(source.path, () => heard(signal));
     if (surveyed.segments.length === 0) {
       const nothing = `nothing that was recorded in ${runDir} can be read, and a shared copy is made of that alone`;
       throw new MrmTraceError("data_quality", nothing, `restore capture/ from a copy, or ${SHARE_FIGURES}`);
@@ -137,7 +141,7 @@ export async function scrub({ runDir, out, run_id, force, say }: ScrubRequest): 
     const earliest_ns = isEarlier ? facts.started_ns : time_ns;
     // The earliest is 1: 0 stands for no time.
     const zero_ns = earliest_ns > 0n ? earliest_ns - 1n : 0n;
-    const unread = writeScrubbed(surveyed, run.directory.capture, zero_ns, () => {});
+    const unread = await writeScrubbed(surveyed, run.directory.capture, zero_ns, () => heard(signal));
     const files = await otherFiles(source.path);
     const dropped = { ...surveyed.dropped, segments: unread.length, files };
     const { run_id: runId } = run.directory;
@@ -147,7 +151,7 @@ export async function scrub({ runDir, out, run_id, force, say }: ScrubRequest): 
     Bun.gc(true);
     say("deriving everything anew");
     const { derive } = await import("./derive.ts");
-    const derived = await derive(run.directory, { ...newFacts, ledger }, limits);
+    const derived = await derive(run.directory, { ...newFacts, ledger }, { ...limits, signal });
     const before = figuresOf(source.path);
     const { metrics } = derived.report;
     const comparison = before === null ? { figures: metrics.length, different: null } : compared(before, metrics);

@@ -59,9 +59,10 @@ function unknownColumns({ stream, path }: Segment): number {
 
 /**
  * Looks through all segments, in order.
+ * @param goOn awaited after each; it may throw to end the work
  * @throws MrmTraceError data_quality where there is no capture folder, or it is of another major version
  */
-export async function surveyRun(runDir: string): Promise<Surveyed> {
+export async function surveyRun(runDir: string, goOn: () => Promise<void>): Promise<Surveyed> {
   const capture = await openCapture(runDir);
   const survey = surveyCapture();
   const segments: Segment[] = [];
@@ -78,6 +79,7 @@ export async function surveyRun(runDir: string): Promise<Surveyed> {
         assertRefusal(error);
         unread.push(unreadRow(stream, rows));
       }
+      await goOn();
     }
   }
   const dropped = STREAMS.map((stream) => {
@@ -101,16 +103,16 @@ function firstTime(batch: Batch): bigint {
 /**
  * Writes the segments below `capture`.
  * @param zero_ns time from which the run counts
- * @param onRows told of rows as they are written
+ * @param goOn awaited now and then; it may throw to end the work
  * @returns rows of the ledger for all segments that cannot be read
  * @throws MrmTraceError environment where they cannot be written
  */
-export function writeScrubbed(
+export async function writeScrubbed(
   { segments, survey, unread }: Surveyed,
   capture: string,
   zero_ns: bigint,
-  onRows: (rows: number) => void,
-): LedgerRow[] {
+  goOn: () => Promise<void>,
+): Promise<LedgerRow[]> {
   const scrubbing: Scrubbing = {
     zeros: { ...survey.zeros(), time_ns: zero_ns },
     relocation: survey.relocation(),
@@ -131,7 +133,7 @@ export function writeScrubbed(
         writer ??= openParquetWriter(join(folder, segmentName(firstTime(scrubbed), sequence)), stream);
         writer.add(scrubbed);
         collected(batch.rows);
-        onRows(batch.rows);
+        await goOn();
       }
       writer?.finish();
       written.set(stream, sequence + 1);

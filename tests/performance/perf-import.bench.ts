@@ -134,7 +134,14 @@ async function labelHere(folder: string): Promise<void> {
 /** Everything that `mrm-trace import` does, metrics included. */
 async function importHere(path: string, folder: string): Promise<void> {
   const { importFile } = await import("../../src/pipelines/import.ts");
-  await importFile({ file: path, output: folder, run_id: "bench", force: true, record_command: "masked" });
+  await importFile({
+    file: path,
+    output: folder,
+    run_id: "bench",
+    force: true,
+    record_command: "masked",
+    signal: new AbortController().signal,
+  });
 }
 
 /** All on one CPU, so that CPU time is what one core needs; takes about six minutes, and 6 GB of disk unless quick. */
