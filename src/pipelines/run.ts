@@ -18,7 +18,7 @@ import { countersOfLaunch, type EngineCounters } from "../record/engine-counters
 import { type Recorded, recordTarget } from "../record/record-target.ts";
 import type { Recording, StopReason } from "../record/recorder.ts";
 import { openRecordingFolder } from "../record/recording-folder.ts";
-import { reasonOf, type SignalWatch, stopIfAsked } from "../record/signals.ts";
+import { reasonOf, type SignalWatch, stopIfAsked, whyNotBegun } from "../record/signals.ts";
 import { collectorsOf, requireCollectors } from "../record/start-collectors.ts";
 import type { Progress } from "../report/progress.ts";
 import { writeFacts } from "../run-directory/facts.ts";
@@ -172,6 +172,8 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     rootEnded: () => ended !== null,
     stopped: stopped.promise,
     note: factsNote({ ...circumstances, ended: null, toldToEnd: false }),
+  }).catch(async (error: unknown) => {
+    throw await whyNotBegun(error, signals);
   });
   const { recording } = recorded;
   isRecorded = true;

@@ -74,7 +74,18 @@ export function reasonOf(signal: StopSignal): (typeof REASONS)[StopSignal] {
 
 /** @throws MrmTraceError interrupted, terminated or hangup, when a signal came before anything was recorded */
 export function stopIfAsked({ received }: SignalWatch): void {
-  if (received === null) return;
-  const message = `${received} came before the target was traced: nothing was recorded`;
-  throw new MrmTraceError(reasonOf(received), message, "start it again");
+  if (received !== null) throw cameEarly(received);
+}
+
+function cameEarly(signal: StopSignal): MrmTraceError {
+  const message = `${signal} came before the target was traced: nothing was recorded`;
+  return new MrmTraceError(reasonOf(signal), message, "start it again");
+}
+
+/** Why a target was not traced: one that is gone was ended by the signal that came to us too, as a terminal sends it to both. */
+export async function whyNotBegun(error: unknown, signals: SignalWatch): Promise<unknown> {
+  if (!(error instanceof MrmTraceError) || error.code !== "target") return error;
+  // A signal is heard between two turns of the loop of events.
+  await new Promise((resume) => setImmediate(resume));
+  return signals.received === null ? error : cameEarly(signals.received);
 }

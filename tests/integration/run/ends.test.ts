@@ -80,6 +80,19 @@ describe("after any end of the tracer nothing of it is left", () => {
     expect(existsSync(join(output, "ran"))).toBe(false);
   });
 
+  test("a Ctrl-C that ends the command while it is attached to is told as that", async () => {
+    const output = outputFolder();
+    const args = ["run", "--baseline", "10ms", "--verbose", "--output", output, "--", "sleep", "20"];
+    const run = startCli(args, { prefix: ["setsid"] });
+    await run.said("run directory");
+    await Bun.sleep(250);
+    // As a terminal sends it, to the command too.
+    process.kill(-run.pid, "SIGINT");
+    const ended = await run.ended;
+    expect([ended.exitCode, ended.stderr]).toEqual([130, expect.not.stringContaining("before it was traced; start")]);
+    expect(ended.stderr).not.toContain("something ended it");
+  });
+
   test("SIGKILL leaves a user's command running, frees programs and registers, and its segments are readable", async () => {
     const run = startWorker(["--json"]);
     let text = "";

@@ -62,3 +62,28 @@ describe("signals during a run", () => {
     expect((await answerTo(script, ["SIGTERM"])).signal).toBe("SIGTERM");
   });
 });
+
+describe("a target that is gone before it was traced", () => {
+  const GONE = `new MrmTraceError("target", "the target ended before it was traced", "start it again")`;
+  const errors = new URL("../../../src/errors.ts", import.meta.url).pathname;
+  const told = (error: string, act: string) => `
+    const { MrmTraceError } = await import(${JSON.stringify(errors)});
+    const { whyNotBegun } = await import(${JSON.stringify(SIGNALS)});
+    const signals = watchSignals(); ${act}
+    const error = await whyNotBegun(${error}, signals);
+    say(error.code + ": " + error.message); process.exit(0);`;
+
+  test("has the signal for its reason that came to both, also where nobody has heard it yet", async () => {
+    const { lines } = await answerTo(told(GONE, `process.kill(process.pid, "SIGINT");`), []);
+    expect(lines).toEqual(["interrupted: SIGINT came before the target was traced: nothing was recorded"]);
+  });
+
+  test("ended by itself where no signal came, and another error stays what it is", async () => {
+    expect((await answerTo(told(GONE, ""), [])).lines).toEqual(["target: the target ended before it was traced"]);
+    const other = told(
+      `new MrmTraceError("environment", "no room", "free some")`,
+      `process.kill(process.pid, "SIGINT");`,
+    );
+    expect((await answerTo(other, [])).lines).toEqual(["environment: no room"]);
+  });
+});
