@@ -1,5 +1,6 @@
 /** What plan and run of an experiment print for people. */
 import { type GridRow, grid } from "../report/grid.ts";
+import { entry } from "../report/run-lines.ts";
 import { type Line, render, type Terminal, wrap } from "../report/terminal.ts";
 import { formatBytes, formatCount, formatCounted, formatNs } from "../units.ts";
 import { type Aggregate, type CellSummary, summarise } from "./cell-summary.ts";
@@ -90,14 +91,16 @@ function summaryRow({ cell, runs, used, aggregates }: CellSummary): GridRow {
   return { label: `${cell.model_id} ${axes}`, cells: [cellOf(`${used} of ${runs}`), ...figures] };
 }
 
+const isOver = ({ status }: RunResult): boolean => status === "complete" || status === "skipped";
+
 /** Why runs are missing in the summary, in whole sentences: those that did not end well each, the contaminated together. */
 function missingText(results: readonly RunResult[], width: number): Line[] {
-  const isOver = ({ status }: RunResult): boolean => status === "complete" || status === "skipped";
   const contaminated = results.filter((result) => isOver(result) && result.why !== null);
   const counts = new Map<string, number>();
   for (const result of results) {
     if (isOver(result)) continue;
-    const text = `${result.status}${result.why === null ? "" : `: ${result.why}`}`;
+    const status = result.status === "not_run" ? "not started" : result.status;
+    const text = `${status}${result.why === null ? "" : `: ${result.why}`}`;
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   const [first] = contaminated;
@@ -106,21 +109,28 @@ function missingText(results: readonly RunResult[], width: number): Line[] {
   return texts.flatMap((text) => wrap(text, width - 2).map((part, i) => cellOf(i === 0 ? part : `  ${part}`)));
 }
 
-/** The summary of an experiment: a line per combination, and why runs are missing in it. */
+/** How what is missing is made; nothing where nothing is. */
+function resumeText(results: readonly RunResult[], width: number): Line[] {
+  const missing = results.filter((result) => !isOver(result)).length;
+  if (missing === 0) return [];
+  return entry("missing", `${formatCounted(missing, "run")}: made by the same command with --resume`, width);
+}
+
+const FIGURES =
+  "mean +- half of its 95 % interval over the runs used, where all of them tell; reads and writes per byte and token";
+
+/** The summary of an experiment: a line per combination, why runs are missing in it, and how they are made. */
 export function summaryText(name: string, results: readonly RunResult[], runsCsv: string, terminal: Terminal): string {
   const titles = ["used", ...COLUMNS.map(([title]) => title)];
   const lines: Line[] = [
-    [
-      { text: name, ink: "bold" },
-      {
-        text: "  mean +- half of its 95 % interval over the runs used, where all of them tell; reads and writes per byte and token",
-      },
-    ],
+    [{ text: name, ink: "bold" }],
+    ...wrap(FIGURES, terminal.width - 2).map((part) => cellOf(`  ${part}`)),
     [],
     ...grid(titles, summarise(results).map(summaryRow), terminal.width, "-"),
     [],
     ...missingText(results, terminal.width),
-    cellOf(`runs       ${runsCsv}`),
+    ...resumeText(results, terminal.width),
+    ...entry("runs", runsCsv, terminal.width),
   ];
   return render(lines, terminal);
 }

@@ -149,6 +149,22 @@ describe("a summary", () => {
     expect(text).toContain("2 of 5");
   });
 
+  test("says in whole words what its figures are, and how the runs that are missing are made", () => {
+    for (const width of [50, 100, 200]) {
+      const terminal = { width, color: false, unicode: false };
+      const text = summaryText("x", results, "results/runs.csv", terminal).replaceAll(/\n +/g, " ");
+      expect(text).toContain("where all of them tell; reads and writes per byte and token");
+      expect(text).toContain("1 run not started\n");
+      expect(text).toMatch(/^missing {4}[1-9] runs?: made by the same command with --resume$/m);
+    }
+    const whole = summaryText("x", [result("rep0", 10)], "results/runs.csv", {
+      width: 99,
+      color: false,
+      unicode: false,
+    });
+    expect(whole).not.toContain("missing");
+  });
+
   test("gives its reason for every run that is kept out whole, however narrow the terminal", () => {
     const reason =
       "time that the process waited for a CPU that the tracer had 7.25 % of its CPU time, marginal is at most 5";
