@@ -1,4 +1,6 @@
 /** The command line: finds the verb, runs it, tells failures. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs, runCommand } from "citty";
 import packageJson from "../package.json" with { type: "json" };
 import { giveUpRoot } from "./commands/give-up-root.ts";
@@ -12,6 +14,7 @@ import { reasonOf, type SignalWatch, type StopSignal } from "./record/signals.ts
 import { printedOutput } from "./report/standard-output/printed-output.ts";
 import { unwritten } from "./report/standard-output/unwritten.ts";
 import { printableLines } from "./report/terminal.ts";
+import { shellWords } from "./run-directory/shell-words.ts";
 import { forgetLauncher, refuseForeignSettings } from "./runtime.ts";
 import { encodeFailure, toJson } from "./schema/run-json.ts";
 
@@ -96,7 +99,7 @@ async function cli(args: string[], early: EarlySignals): Promise<number> {
       process.stdout.write(await helpText(name, verb, words.includes("--help-all")));
       return EXIT_CODES.ok;
     }
-    if (verb === null) throw unknownVerb(name);
+    if (verb === null) throw unknownVerb(args);
     refuseUnknownFlag(name, verb, rest);
     refuseSwitchWithValue(verb, rest);
     requireWords(verb, rest);
@@ -166,13 +169,35 @@ function unexpectedWord(word: string, hint: string): MrmTraceError {
   return new MrmTraceError("usage", `unexpected word "${word}"`, hint);
 }
 
-function unknownVerb(name: string): MrmTraceError {
-  const what = name === "" ? "no command given" : `unknown command "${name}"`;
-  const nearest = nearestWord(name, VERB_NAMES);
-  const hint =
-    nearest === null ? `use one of ${VERB_NAMES.join(", ")}; see: mrm-trace --help` : `did you mean ${nearest}?`;
-  return new MrmTraceError("usage", what, hint);
+/**
+ * What is said where the first word is no verb: what was meant, as far as the words tell.
+ * @param args the whole command line
+ */
+export function unknownVerb(args: readonly string[]): MrmTraceError {
+  const [name = ""] = args;
+  if (name === "" || name === "--") return new MrmTraceError("usage", "no command given", meantBy(args));
+  if (!name.startsWith("-")) return new MrmTraceError("usage", `unknown command "${name}"`, meantBy(args));
+  const example = args.includes("--") ? shellWords(["mrm-trace", "run", ...args]) : "mrm-trace run";
+  const hint = name === "-v" ? "did you mean: mrm-trace --version?" : `name it first, such as: ${example}`;
+  return new MrmTraceError("usage", `no command stands before ${name}`, hint);
 }
+
+function meantBy(args: readonly string[]): string {
+  const [name = ""] = args;
+  const traced = (words: readonly string[]): string =>
+    `to trace it: ${shellWords(["mrm-trace", "run", "--", ...words])}`;
+  const nearest = nearestWord(name, VERB_NAMES);
+  if (nearest !== null) return `did you mean ${nearest}?`;
+  if (name === "--" && args.length > 1) return traced(args.slice(1));
+  if (/^\d+$/.test(name)) return `to trace a process that runs: mrm-trace attach ${name}`;
+  if (isProgram(name)) return traced(args);
+  if (name !== "" && ["capture", "metadata.json"].some((part) => existsSync(join(name, part))))
+    return `to see what a run told: ${shellWords(["mrm-trace", "show", name])}`;
+  return `use one of ${VERB_NAMES.join(", ")}; see: mrm-trace --help`;
+}
+
+/** True for what a shell would start. */
+const isProgram = (word: string): boolean => word !== "" && Bun.which(word) !== null;
 
 /** The run directory that a failed run left, where the error names one. */
 function runDirOf(error: unknown): string | null {

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
-import { isFull } from "../../run-directory/spare-room.ts";
+import { isFull } from "../../run-directory/unwritable.ts";
 import { asUser } from "../../target/acting-user.ts";
 import { type InvokingUser, invokingUser } from "../../target/invoking-user.ts";
 
