@@ -30,7 +30,7 @@ import { ownGroup, runningOf, stillRunning, tellToEnd } from "../target/left-run
 import { type Concluded, conclude, factsNote } from "./conclude.ts";
 import { tellWhatIsKept } from "./kept-recording.ts";
 import { resolveTarget, type Workload } from "./launched-target.ts";
-import { tellOutlived } from "./outlived-command.ts";
+import { tellOutlived, tellWaiting } from "./outlived-command.ts";
 import { openTextsFile, savePromptOutputs } from "./prompt-outputs.ts";
 import { earlyEnd, factsOfRun, leftText, type TargetEnd } from "./run-facts.ts";
 import { openServing, optionsOf, type ServeRequest } from "./serving.ts";
@@ -159,6 +159,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
         if (counters !== null) await Promise.race([counters.end(), Bun.sleep(COUNTERS_MS)]);
         // A terminal has sent it to the target already: its process group is ours.
         if (signal === "SIGTERM" || !process.stdin.isTTY) launched.signal(signal);
+        tellWaiting(signal, launched.ended, GRACE_MS, notice);
         setTimeout(() => stopped.resolve(reasonOf(signal)), GRACE_MS).unref();
       });
       launched.release();
