@@ -1,18 +1,14 @@
-/** Work that SIGINT and SIGTERM end in order, so that nothing half written stays. */
+/** Work that signals end in order, so that nothing half written stays. */
 import { MrmTraceError } from "../errors.ts";
+import { reasonOf, watchSignals } from "../record/signals.ts";
 
-/** Runs `work` with a signal that SIGINT and SIGTERM abort, with what the command then ends with. */
+/** Runs `work` with a signal that the first signal of the process aborts, with what the command then ends with. */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
-  const hint = "run it again; nothing was left behind";
-  const onInterrupt = () => controller.abort(new MrmTraceError("interrupted", "interrupted while writing", hint));
-  const onTerminate = () => controller.abort(new MrmTraceError("terminated", "terminated while writing", hint));
-  process.once("SIGINT", onInterrupt);
-  process.once("SIGTERM", onTerminate);
-  try {
-    return await work(controller.signal);
-  } finally {
-    process.off("SIGINT", onInterrupt);
-    process.off("SIGTERM", onTerminate);
-  }
+  using signals = watchSignals();
+  signals.onFirst((signal) => {
+    const message = `${signal} came while it was written`;
+    controller.abort(new MrmTraceError(reasonOf(signal), message, "run it again: nothing was left behind"));
+  });
+  return await work(controller.signal);
 }
