@@ -40,7 +40,7 @@ const schema = z.object({
     .register(valueHints, { hint: "NAME" }),
   license: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9.+-]{0,63}$/, "a name of SPDX's list, such as CC-BY-4.0")
+    .regex(/^[A-Za-z0-9][A-Za-z0-9.+-]{0,63}$/, "a name of SPDX's list such as CC-BY-4.0 expected")
     .optional()
     .describe("licence of hf and zenodo by its SPDX name, such as CC-BY-4.0; default: none is named")
     .register(valueHints, { hint: "NAME" }),

@@ -116,6 +116,7 @@ const ANSWERS: readonly Answer[] = [
   },
   usage(["export", place("folder")], "no format was given", "add --format and one of arrow, csv"),
   usage(["export", "--format", "xls", place("folder")], "--format: one of arrow, csv", "what to make of it"),
+  usage(["export", "--format", "hf", "--license", "a b", place("folder")], "CC-BY-4.0 expected, but received", "SPDX"),
   usage(["export", "--format", "csv", place("nothing")], "no such run directory", "the folder that"),
   usage(["export", "--format", "csv", place("text")], "is no folder", "the folder that"),
   usage(["export", "--format", "csv", place("folder")], "is no run", "such as results/MODEL/RUN_ID"),
