@@ -204,10 +204,14 @@ const inWordsOf = (fix: string, verb: Verb): string => fix.replaceAll("mrm-trace
 const list = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]+)$/, " and $1");
 
 function lackOf({ data: { uid } }: Check, failed: readonly Check[]): string {
-  const lacking = failed.map(({ name }) => name).filter((name) => name.startsWith("CAP_"));
+  const lacking = failed.filter(({ name }) => name.startsWith("CAP_"));
+  const [first] = lacking;
   // Without /proc nobody knows them.
-  if (lacking.length === 0) return `tracing needs root, which uid ${uid} is not`;
-  return `tracing needs root, or ${list(lacking)}, which uid ${uid} does not have (mrm-trace doctor says what each is for)`;
+  if (first === undefined) return `tracing needs root, which uid ${uid} is not`;
+  // Who has the others knows what they are, and asks what this one is for.
+  if (lacking.length === 1) return `${first.name}: ${first.summary}`;
+  const names = list(lacking.map(({ name }) => name));
+  return `tracing needs root, or ${names}, which uid ${uid} does not have (mrm-trace doctor says what each is for)`;
 }
 
 /**

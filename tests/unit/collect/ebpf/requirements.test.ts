@@ -177,6 +177,14 @@ describe("what is refused before anything is traced", () => {
     });
   });
 
+  test("says what the one capability is for that somebody is without who has the others", () => {
+    const capabilities = only(BPF, SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE);
+    const almost = failing({ uid: 1000, capabilities, perf_event_paranoid: 2, tracefs: "closed" });
+    expect(refusalOf(almost, "run").reason).toBe(
+      "CAP_PERFMON: missing: no perf events: no faults, no watched loads and stores, no names of mappings",
+    );
+  });
+
   test("names no capability where these cannot be read", () => {
     const blind = failing({ uid: 1000, capabilities: null, perf_event_paranoid: 2 });
     expect(refusalOf(blind, "run").reason).toBe("tracing needs root, which uid 1000 is not");
