@@ -10,6 +10,7 @@ import { exposuresIn } from "../watched/exposure.ts";
 import { lostShare } from "../watched/lost-watches.ts";
 import { tellingWatches } from "../watched/named-words.ts";
 import { passGapNs } from "../watched/passes.ts";
+import { trapsOf } from "../watched/rate/held-up.ts";
 import { sharesOfTurns } from "../watched/stratum-life.ts";
 import { meanTrapNs } from "../watched/trap-delay.ts";
 import { unlookedIn, unseenIn } from "../watched/unseen-in.ts";
@@ -219,6 +220,7 @@ export function* eachGroup(
   const telling = tellingWatches(input.watches);
   const watches = split(telling);
   const lost = lostShare(input);
+  const trapsIn = trapsOf(telling);
   const lawAt = lawsOf(telling);
   const unlooked = unlookedIn(input, telling, { lawAt, lost });
   const unwatched = spans.map((span) => unwatchedShare(telling, span, input, lawAt));
@@ -275,6 +277,7 @@ export function* eachGroup(
         ...lives,
         exposureOf,
         unseenIn: inPart,
+        trapsIn,
       };
       const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: 0 | 1 | 2): WatchSet =>
         watchSet(some, { ...place, rarityAt, strays: strays.filter(DESIGNS[which]) }, stream + which);

@@ -3,6 +3,7 @@ import { type Resamples, resample } from "../../statistics/bootstrap.ts";
 import { type LawAt, withMany } from "../watched/dwell-laws.ts";
 import { type Exposure, exposureIn, isGivenIn } from "../watched/exposure.ts";
 import { bytesError, type DesignWeights, designWeights, weightsOverTime } from "../watched/horvitz-thompson.ts";
+import type { TrapsIn } from "../watched/rate/held-up.ts";
 import { type sharesOfTurns, stratumLives } from "../watched/stratum-life.ts";
 import type { UnseenIn } from "../watched/unseen-in.ts";
 import { unmetShare } from "../watched/young-memory.ts";
@@ -41,6 +42,8 @@ export interface WatchSet {
   readonly whole?: WatchSet;
   /** What no watch could see in a part of the span; nothing where absent. */
   readonly unseenIn?: UnseenIn;
+  /** Traps of every watch of the run, of all classes; none where absent. */
+  readonly trapsIn?: TrapsIn;
 }
 
 export interface SetPlace {
@@ -65,6 +68,7 @@ export interface SetPlace {
   readonly exposureOf?: (watch: WatchSample, i: number) => Exposure | null;
   readonly whole?: WatchSet;
   readonly unseenIn?: UnseenIn;
+  readonly trapsIn?: TrapsIn;
 }
 
 export function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
@@ -100,6 +104,7 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
     bytes_error,
     ...(place.whole === undefined ? {} : { whole: place.whole }),
     ...(place.unseenIn === undefined ? {} : { unseenIn: place.unseenIn }),
+    ...(place.trapsIn === undefined ? {} : { trapsIn: place.trapsIn }),
     resamples: () => {
       drawn ??= resample(weights.stratum, seed, stream);
       return drawn;

@@ -14,6 +14,7 @@ import type { Exposure } from "../exposure.ts";
 import { partedPasses, withParted } from "../parted-passes.ts";
 import { underlookedShare } from "../young-memory.ts";
 import { busierBytes, mostInSteps, UNIT } from "./busier-bytes.ts";
+import { heldUp } from "./held-up.ts";
 import { leastRate } from "./least-rate.ts";
 import { undrawnPasses } from "./undrawn-passes.ts";
 
@@ -292,6 +293,8 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   rate = { ...rate, hi: rate.hi === null ? null : rate.hi + undrawn * replicated.value };
   // The few passes that the windows may have missed are in the interval. A stretch unwatched, time after births that few windows hold, and
   // steps that no window holds, may have had none or twice as many, and of what is too young to be drawn none is in the sum.
+  const more = by_time > 0 ? by_time * heldUp(set, top) : 0;
+  rate = { ...rate, hi: rate.hi === null ? null : rate.hi * (1 + more) };
   const parted = partedPasses(set)[kind];
   rate = withParted(withEcho(rate, echo), parted);
   const { lo, hi } = rate;
