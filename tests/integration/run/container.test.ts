@@ -6,6 +6,8 @@ import { demoCacheDir } from "../../../src/demo/cache.ts";
 import { demoCommand } from "../../../src/demo/demo.ts";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
 import { prepareDemo } from "../../../src/demo/prepare.ts";
+import { listSegments } from "../../../src/run-directory/segment-files.ts";
+import type { StreamName } from "../../../src/schema/columns.ts";
 import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
 import { inContainer, OWN_PIDS } from "../../fixtures/container.ts";
@@ -27,9 +29,9 @@ interface Report {
 type Row = Readonly<Record<string, unknown>>;
 
 /** Rows of a stream of a run. */
-async function rowsOf({ run_dir }: Report, stream: string, sql: (scan: string) => string): Promise<Row[]> {
+async function rowsOf({ run_dir }: Report, stream: StreamName, sql: (scan: string) => string): Promise<Row[]> {
   await using database = await openDatabase();
-  return await database.rows(sql(parquetScan([join(run_dir, "capture", stream, "*.parquet")])));
+  return await database.rows(sql(parquetScan(listSegments(run_dir, stream).map(({ path }) => path))));
 }
 
 /** Runs a command with `prefix` before the tracer. */

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { listSegments } from "../../../src/run-directory/segment-files.ts";
+import type { StreamName } from "../../../src/schema/columns.ts";
 import type { LedgerPlace } from "../../../src/schema/ledger.ts";
 import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
@@ -81,8 +83,10 @@ describe("a word that is named", () => {
     const said = await undisturbed(() => run(`mem:${addr}/8:rw`, [program, String(count), "2000"]));
     expect(existsSync(join(said.run_dir, "capture", "fault"))).toBe(false);
     await using database = await openDatabase();
-    const rowsOf = (stream: string, columns: string) =>
-      database.rows(`SELECT ${columns} FROM ${parquetScan([join(said.run_dir, "capture", stream, "*.parquet")])}`);
+    const rowsOf = (stream: StreamName, columns: string) => {
+      const paths = listSegments(said.run_dir, stream).map(({ path }) => path);
+      return database.rows(`SELECT ${columns} FROM ${parquetScan(paths)}`);
+    };
     const watches = await rowsOf("watch", "addr, size_bytes, inclusion_probability, n_hits, ended_by");
     for (const watch of watches) {
       expect(watch).toMatchObject({ addr: BigInt(addr), size_bytes: 8, inclusion_probability: 1 });
