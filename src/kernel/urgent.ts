@@ -56,8 +56,10 @@ export function urgently<T>(work: () => T): T {
 }
 
 export interface Promptness extends Disposable {
-  /** False where the kernel refuses it. */
-  readonly isGranted: boolean;
+  /** True where this thread has a CPU soon after it wakes. */
+  readonly isPrompt: boolean;
+  /** True where the kernel refuses it; false where the user wants another priority. */
+  readonly isRefused: boolean;
 }
 
 /**
@@ -75,10 +77,10 @@ export function promptly(): Promptness {
     policy = null;
     return libc.syscall(SYS_SETATTR, 0, addressOf(bytes), 0, 0, 0, 0) === 0n;
   };
-  const usual = (isGranted: boolean): Promptness => ({ isGranted, [Symbol.dispose]: () => {} });
-  if (libc.syscall(SYS_GETATTR, 0, addressOf(bytes), ATTR_BYTES, 0, 0, 0) !== 0n) return usual(false);
-  if (attr.getUint32(POLICY, true) !== SCHED_OTHER || attr.getInt32(NICE, true) !== 0) return usual(true);
+  const usual = (isRefused: boolean): Promptness => ({ isPrompt: false, isRefused, [Symbol.dispose]: () => {} });
+  if (libc.syscall(SYS_GETATTR, 0, addressOf(bytes), ATTR_BYTES, 0, 0, 0) !== 0n) return usual(true);
+  if (attr.getUint32(POLICY, true) !== SCHED_OTHER || attr.getInt32(NICE, true) !== 0) return usual(false);
   const [sliceNs, flags] = [attr.getBigUint64(RUNTIME, true), attr.getBigUint64(FLAGS, true)];
-  if (!set(PROMPT_NICE, PROMPT_SLICE_NS, flags | FLAG_RESET_ON_FORK)) return usual(false);
-  return { isGranted: true, [Symbol.dispose]: () => void set(0, sliceNs, flags) };
+  if (!set(PROMPT_NICE, PROMPT_SLICE_NS, flags | FLAG_RESET_ON_FORK)) return usual(true);
+  return { isPrompt: true, isRefused: false, [Symbol.dispose]: () => void set(0, sliceNs, flags) };
 }

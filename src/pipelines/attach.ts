@@ -57,10 +57,11 @@ export async function attach(request: AttachRequest): Promise<AttachOutcome> {
 
 async function attachAndTrace({ options, progress, say, signals, ...request }: AttachRequest): Promise<AttachOutcome> {
   stopIfAsked(signals);
-  if (request.isOwnProcess) compileLittle();
+  const { isOwnProcess } = request;
+  if (isOwnProcess) compileLittle();
   const found = runningProcess(request.process);
   const target: Target = { pid: found.pid, command: found.command, held: false };
-  const asked = collectorsOf(options, { engineObjects: [], rawDir: "" });
+  const asked = collectorsOf(options, { engineObjects: [], rawDir: "", isOwnProcess });
   await orEnded(found, () => requireCollectors(asked, target));
   const counters = options.engine_metrics === undefined ? null : await openEngineCounters(options.engine_metrics);
   const { name, model } = runningModel(found);
@@ -68,14 +69,14 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   const { directory } = folder;
   say(`process ${found.pid}: ${recordedCommand(found.command, options.record_command).join(" ")}`);
   say(`run directory ${directory.path}`);
-  const collectors = collectorsOf(options, { engineObjects: [], rawDir: directory.raw });
+  const collectors = collectorsOf(options, { engineObjects: [], rawDir: directory.raw, isOwnProcess });
   const abort = new AbortController();
   signals.onFirst((signal) => {
     // On a full machine what comes now takes long: whoever asked should know that it was heard.
     request.notice(`${signal}: ending in order; a second signal ends the tracer at once`);
     abort.abort();
   });
-  if (request.isOwnProcess) dieFirst().forEach(say);
+  if (isOwnProcess) dieFirst().forEach(say);
   const host = hostFacts();
   progress.update({ phase: "baseline", tokens: 0, events: 0, lost: 0, share: null });
   const baseline = await measureBaseline({
@@ -93,6 +94,7 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   const circumstances = { directory, options, repeatedBy, experiment: null, host, baseline, ...running };
   const recording: RecordRequest = {
     options,
+    isOwnProcess,
     target,
     directory,
     collectors,
@@ -114,7 +116,7 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   const counted = counters === null ? {} : { engineCounts: counters.counts() };
   const ended = recorded.exit === null ? null : { ...recorded.exit, released_ns: null };
   const end = { ...recorded, ...circumstances, ...counted, ended };
-  const concluded = await conclude(end, progress, signals, request.isOwnProcess);
+  const concluded = await conclude(end, progress, signals, isOwnProcess);
   if (signals.received !== null) return { ...concluded, exitCode: EXIT_CODES[reasonOf(signals.received)] };
   return { ...concluded, exitCode: recorded.recording.writeError?.exitCode ?? EXIT_CODES.ok };
 }

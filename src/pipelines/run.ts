@@ -94,9 +94,9 @@ function repeatedBy({ options, demo, command, workload, experiment, serve }: Run
 }
 
 async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
-  const { options, signals, notice, progress } = request;
-  if (request.isOwnProcess) compileLittle();
-  const asked = collectorsOf(options, { engineObjects: [], rawDir: "" });
+  const { options, signals, notice, progress, isOwnProcess } = request;
+  if (isOwnProcess) compileLittle();
+  const asked = collectorsOf(options, { engineObjects: [], rawDir: "", isOwnProcess });
   await requireCollectors(asked, { pid: process.pid, command: request.command, held: true });
   const abort = new AbortController();
   signals.onFirst(() => abort.abort());
@@ -113,7 +113,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   using folder = openRecordingFolder(options, modelId(request.modelName ?? target.modelName, target.command), notice);
   const { directory } = folder;
   request.say(`run directory ${directory.path}`);
-  const attached = collectorsOf(options, { engineObjects: target.engineObjects, rawDir: directory.raw });
+  const attached = collectorsOf(options, { engineObjects: target.engineObjects, rawDir: directory.raw, isOwnProcess });
   const collectors = serving?.with(attached) ?? attached;
   const command = collectors.all.reduce<readonly string[]>(
     (words, collector) => collector.launch?.(words) ?? words,
@@ -126,7 +126,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     ...(texts === null ? {} : { extraFd: texts.fd }),
   });
   // Not before: the target would inherit it.
-  if (request.isOwnProcess) dieFirst().forEach(request.say);
+  if (isOwnProcess) dieFirst().forEach(request.say);
   const host = hostFacts();
   progress.update({ phase: "baseline", tokens: 0, events: 0, lost: 0, share: null });
   const baseline = await measureBaseline({ durationMs: options.baseline / 1e6, signal: abort.signal });
@@ -146,6 +146,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   const circumstances = { directory, options, repeatedBy: repeatedBy(request), experiment, host, baseline };
   const recorded = await recordTarget({
     options,
+    isOwnProcess,
     target: { pid: launched.pid, command: whole, held: true },
     directory,
     collectors,
@@ -208,7 +209,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     untold,
     ...counted,
   };
-  const concluded = await conclude(end, progress, signals, request.isOwnProcess);
+  const concluded = await conclude(end, progress, signals, isOwnProcess);
   return { ...concluded, exitCode: exitCodeOf(recording, outOfTime, ended, signals, served) };
 }
 

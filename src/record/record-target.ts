@@ -20,6 +20,8 @@ import { createTokenCount, type TokenCount } from "./token-count.ts";
 
 export interface RecordRequest {
   readonly options: TracerOptions;
+  /** True where this process is the tracer's alone; false where a program called us. */
+  readonly isOwnProcess: boolean;
   readonly target: Target;
   readonly directory: RunDirectory;
   readonly collectors: Collectors;
@@ -118,6 +120,7 @@ export async function recordTarget({
   const recording = await record({
     runDir: directory.heldPath,
     collectors: collectors.all,
+    isOwnProcess: request.isOwnProcess,
     starting: target.held,
     stopped: Promise.race([request.stopped, treeEnded.promise]),
     note: { path: note.path, text: (soFar) => note.text(recordedWith(soFar)) },

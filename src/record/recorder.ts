@@ -27,6 +27,8 @@ export type StopReason = "target_ended" | "duration" | "max_size" | "interrupted
 export interface RecorderOptions {
   readonly runDir: string;
   readonly collectors: readonly Collector[];
+  /** True where nobody else waits for the event loop of this process. */
+  readonly isOwnProcess: boolean;
   /** True where the target starts with the recording, false where it has been running. */
   readonly starting: boolean;
   /** Recording ends when this resolves. */
@@ -70,12 +72,13 @@ export interface Recording {
 }
 
 /**
- * Rests in one call of the kernel, and then for what waits, such as signals and files: to go to sleep by the event loop takes 0.1 ms, in which the
+ * Rests, where this process is ours in one call of the kernel, and then for what waits, such as signals and files: to go to sleep by the event loop takes 0.1 ms, in which the
  * target would lack a CPU just after a watch began.
  */
-async function rest(rest_ms: number): Promise<void> {
-  Bun.sleepSync(Math.max(0, rest_ms - EVENTS_MS));
-  await Bun.sleep(Math.min(rest_ms, EVENTS_MS));
+async function rest(rest_ms: number, isOwnProcess: boolean): Promise<void> {
+  const blind_ms = isOwnProcess ? Math.max(0, rest_ms - EVENTS_MS) : 0;
+  if (blind_ms > 0) Bun.sleepSync(blind_ms);
+  await Bun.sleep(rest_ms - blind_ms);
 }
 
 /** Records until told to stop or until something fails, then stops every collector and closes every segment. */
@@ -142,7 +145,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     else if (writers.writtenBytes >= options.maxSizeBytes) reason = "max_size";
     else {
       for (const collector of collectors) collector.beforeRest?.();
-      await rest(unevenRest(pace.after(now_ns, filled), random));
+      await rest(unevenRest(pace.after(now_ns, filled), random), options.isOwnProcess);
     }
   }
   if (options.onEnd !== undefined) await Promise.race([options.onEnd(), Bun.sleep(END_PATIENCE_MS)]);

@@ -11,10 +11,10 @@ export type TracerOptions = AttachOptions & Partial<Pick<RunOptions, "memray">>;
 /** What a collector that can run says of itself. */
 export type CanRun = Extract<Awaited<ReturnType<Collector["canRun"]>>, { ok: true }>;
 
-/** The collectors that the options name. @param target_known what is known of the target and of the run directory by now */
+/** The collectors that the options name. @param known_by_now of the target, of the run directory and of this process */
 export function collectorsOf(
   options: TracerOptions,
-  target_known: Pick<CollectorSettings, "engineObjects" | "rawDir">,
+  known_by_now: Pick<CollectorSettings, "engineObjects" | "rawDir" | "isOwnProcess">,
 ): Collectors {
   return createCollectors(options.collector, {
     budgetPct: options.budget,
@@ -27,7 +27,7 @@ export function collectorsOf(
     recordCommand: options.record_command,
     seed: options.seed,
     perfMem: options.perf,
-    ...target_known,
+    ...known_by_now,
   });
 }
 

@@ -56,6 +56,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     rowsAhead: () => (hasRows ? rowsAheadIn(world, regions, now - lag) : []),
     budgetPct: policy.budget_pct,
     byTurns: policy.by_turns ?? false,
+    isPrompt: true,
     registers: REGISTERS,
     seed,
     affinityCpus: [],

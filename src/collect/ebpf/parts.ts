@@ -36,6 +36,8 @@ export interface PartOptions {
   readonly engineObjects: readonly string[];
   /** Engines that are recognised; those of engines.ts unless told. */
   readonly engines?: readonly Engine[];
+  /** True where this process is the tracer's alone, and may go before others; false where it is absent. */
+  readonly isOwnProcess?: boolean;
   /** Names of --ebpf: what is recorded beside mappings; everything unless told. */
   readonly parts?: readonly string[];
 }
@@ -69,7 +71,13 @@ export function planParts(options: PartOptions, facts: SourceFacts): Plan | Extr
   }
   if (choice.watch && watchRegisters > 0)
     parts.push(
-      watchPart({ registers: watchRegisters, seed, byTurns: options.budgetByTurns ?? false, words: asked.words }),
+      watchPart({
+        registers: watchRegisters,
+        seed,
+        byTurns: options.budgetByTurns ?? false,
+        words: asked.words,
+        isOwnProcess: options.isOwnProcess ?? false,
+      }),
     );
   return { ok: true, parts, whyNotBetter: choice.whyNotBetter, leftOut: leftOut(asked) };
 }

@@ -104,6 +104,7 @@ async function poll(collector: Collector, ms: number): Promise<{ batches: Batch[
     const took = Number(monotonicNs() - begin) - (runQueueWaitNs(process.pid) - waited);
     longestMs = Math.max(longestMs, took / 1e6);
     batches.push(...structuredClone(got));
+    collector.beforeRest?.();
     await Bun.sleep(5);
   }
   return { batches, longestMs };

@@ -58,6 +58,7 @@ async function traced(engines: readonly Engine[], args: readonly string[], lines
     const recording = record({
       runDir,
       collectors: [collector],
+      isOwnProcess: true,
       starting: true,
       stopped: new Promise((resolve) => {
         stop = resolve;

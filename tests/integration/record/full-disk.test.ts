@@ -51,6 +51,7 @@ test("a recording ends with the last closing where something cannot be written l
     const result = await record({
       runDir,
       collectors: [collector],
+      isOwnProcess: true,
       starting: true,
       stopped: new Promise<StopReason>(() => {}),
       durationNs: 20e9,

@@ -37,7 +37,7 @@ test.skipIf(!ROOT || niceNow() !== 0)(
   () => {
     {
       using prompt = promptly();
-      expect([prompt.isGranted, niceNow()]).toEqual([true, -10]);
+      expect([prompt.isPrompt, prompt.isRefused, niceNow()]).toEqual([true, false, -10]);
       expect([urgently(policyNow), policyNow(), niceNow()]).toEqual([1, 0, -10]);
       expect(niceOfChild()).toBe(0);
     }
@@ -47,7 +47,7 @@ test.skipIf(!ROOT || niceNow() !== 0)(
 
 test("who has a priority of his own keeps it", () => {
   const module = new URL("../../../src/kernel/urgent.ts", import.meta.url).pathname;
-  const script = `import { promptly } from "${module}"; import { getPriority } from "node:os"; using prompt = promptly(); console.log(prompt.isGranted, getPriority());`;
+  const script = `import { promptly } from "${module}"; import { getPriority } from "node:os"; using prompt = promptly(); console.log(prompt.isPrompt, prompt.isRefused, getPriority());`;
   const run = Bun.spawnSync(["nice", "-n", "5", process.execPath, "-e", script]);
-  expect(run.stdout.toString()).toBe(`true ${niceNow() + 5}\n`);
+  expect(run.stdout.toString()).toBe(`false false ${niceNow() + 5}\n`);
 });

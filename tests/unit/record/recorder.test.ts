@@ -74,7 +74,14 @@ const never = new Promise<StopReason>(() => {});
 function recording(collectors: readonly Collector[], change: Partial<RecorderOptions> = {}) {
   const runDir = mkdtempSync(join(root, "run-"));
   const none = { onBatch: () => {}, onPoll: () => {} };
-  const options = { starting: true, stopped: never, durationNs: 60e6, maxSizeBytes: 2 ** 40, ...none };
+  const options = {
+    isOwnProcess: true,
+    starting: true,
+    stopped: never,
+    durationNs: 60e6,
+    maxSizeBytes: 2 ** 40,
+    ...none,
+  };
   return { runDir, done: record({ runDir, collectors, ...options, ...change }) };
 }
 
@@ -145,6 +152,18 @@ describe("recording", () => {
     await recording([last, second], { onBatch: () => void calls.push("taken"), onPoll }).done;
     const round = ["first", "taken", "second", "taken", "told", "last"];
     expect(calls.slice(0, 2 * round.length)).toEqual([...round, ...round]);
+  });
+
+  test("leaves the event loop to a program that called it", async () => {
+    const recorded = async (isOwnProcess: boolean): Promise<number> => {
+      let turns = 0;
+      const other = setInterval(() => turns++, 1);
+      const late = { ...fakeCollector(0), patienceMs: () => 20 };
+      await recording([late], { starting: false, isOwnProcess, durationNs: 400e6 }).done;
+      clearInterval(other);
+      return turns;
+    };
+    expect(await recorded(false)).toBeGreaterThan(3 * (await recorded(true)));
   });
 
   test("ends after its time", async () => {

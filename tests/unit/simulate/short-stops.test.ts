@@ -47,6 +47,11 @@ describe("stops of the tracer that are no longer than pauses between watches may
     expect(readBytes(twice, 12)).toMatchObject({ ok: 0, bound: 3, right: 3 });
   });
 
+  test("leave bounds where they are many and short, as of a group of processes whose share of the CPUs is used up", () => {
+    const many = Array.from({ length: 13 }, (_, i) => [(1 + 1.4 * i) * SECOND, (1.09 + 1.4 * i) * SECOND] as const);
+    expect(readBytes(many, 12)).toMatchObject({ ok: 0, bound: 3, right: 3 });
+  });
+
   test("leave a value where they are little of it", () => {
     expect(readBytes(twice.slice(1), 2)).toMatchObject({ ok: 3, held: 3 });
   });

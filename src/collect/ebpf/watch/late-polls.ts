@@ -13,14 +13,18 @@ const MOST_KEPT = 256;
 /** The longest rest between two polls: the recorder keeps to the least patience of all parts. */
 const MOST_REST_NS = 1e6 * ATTENTIVE_MS;
 
-/** Where threads are more than CPUs each waits for tens of ms again and again: figures would be held back on every busy machine. */
+/** Who has a CPU soon after waking is late only where it may not run, as of a group whose share of the CPUs is used up, or stands still. */
+const LEAST_LATE_PROMPT_NS = 20e6;
+/** Where threads are more than CPUs each other one waits for tens of ms again and again: figures would be held back on every busy machine. */
 const LEAST_LATE_NS = 100e6;
 
 /**
  * A poll is late where it comes so long after the one before that neither the rest between them nor work of this thread explains it: what looks
  * take, of which watches are put off by design, is such work. A stretch lasts as long as the poll is late.
+ * @param isPrompt true where this thread has a CPU soon after it wakes
  */
-export function lateNotes(): LateNotes {
+export function lateNotes(isPrompt: boolean): LateNotes {
+  const least_ns = isPrompt ? LEAST_LATE_PROMPT_NS : LEAST_LATE_NS;
   const stretches: LatePolls["stretches"][number][] = [];
   let last: { readonly ns: bigint; readonly cpuNs: number } | null = null;
   let left_out = 0;
@@ -37,7 +41,7 @@ export function lateNotes(): LateNotes {
     polled(nowNs, cpuNs) {
       if (last !== null) {
         const lateNs = Number(nowNs - last.ns) - Math.max(0, cpuNs - last.cpuNs) - MOST_REST_NS;
-        if (lateNs > LEAST_LATE_NS) keep(nowNs - BigInt(Math.round(lateNs)), nowNs);
+        if (lateNs > least_ns) keep(nowNs - BigInt(Math.round(lateNs)), nowNs);
       }
       last = { ns: nowNs, cpuNs };
     },

@@ -22,6 +22,8 @@ export interface WatchPartOptions {
   readonly seed: number;
   /** True where the whole budget and a part of it hold by turns. */
   readonly byTurns: boolean;
+  /** True where this process is the tracer's alone: one that a program called keeps the priority of that program. */
+  readonly isOwnProcess: boolean;
   /** Words to watch all the time, in place of drawn ones; empty for drawn ones. */
   readonly words: readonly WatchedWord[];
 }
@@ -57,7 +59,7 @@ const LATE =
 const RESIDENCY = 0x72657364;
 
 async function start(
-  { registers, seed, byTurns, words }: WatchPartOptions,
+  { registers, seed, byTurns, words, isOwnProcess }: WatchPartOptions,
   scene: Scene,
 ): Promise<Part | { readonly refused: string }> {
   const { target, mappings, engine, budget, looks, strings } = scene;
@@ -66,7 +68,9 @@ async function start(
   using opening = new DisposableStack();
   const residency = opening.use(openResidency(looks.kind("looks at pages", true)));
   const live = liveRegions(scene, residency);
+  const prompt = isOwnProcess ? opening.use(promptly()) : null;
   const watch = await startWatch({
+    isPrompt: prompt?.isPrompt === true,
     regions: () => live.regions(),
     knownUntilNs: (nowNs) => live.knownUntilNs(nowNs),
     tokenPeriodNs: () => engine?.tokenPeriodNs() ?? null,
@@ -86,7 +90,6 @@ async function start(
     ...(strings === null ? {} : { strings }),
   });
   opening.use(watch);
-  const prompt = opening.use(promptly());
   const refused = whyBlind(watch.summary().calibration);
   if (refused !== null) return { refused };
   const owned = opening.move();
@@ -133,7 +136,7 @@ async function start(
     warnings() {
       const { calibration, armed_share, beside_watches } = watch.summary();
       const slowed = calibration.copies ? copyWarning(beside_watches, calibration.copies, armed_share) : null;
-      return [registerWarning(watch.summary()), slowed, prompt.isGranted ? null : LATE].filter(
+      return [registerWarning(watch.summary()), slowed, prompt?.isRefused === true ? LATE : null].filter(
         (warning) => warning !== null,
       );
     },

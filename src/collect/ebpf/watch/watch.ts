@@ -35,6 +35,8 @@ export interface WatchOptions extends DrawSources {
   readonly cpusBeside?: (cpus: readonly number[]) => readonly number[];
   /** Those of these CPUs that are off line, where nobody runs; none where it is absent. */
   readonly cpusOffline?: (cpus: readonly number[]) => readonly number[];
+  /** True where this thread has a CPU soon after it wakes: then a poll that comes late says more. */
+  readonly isPrompt?: boolean;
   /** Words to watch in place of drawn ones, outside the budget. */
   readonly named?: NamedWords;
   /** True where the whole budget and a part of it hold by turns. */
@@ -117,7 +119,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   const active = activeWatches();
   const rows = gatherWatchRows(beginNs);
   const counts = emptyCounts();
-  const late = lateNotes();
+  const late = lateNotes(options.isPrompt === true);
   const agreement = { agreed: 0, compared: 0 };
   let lastId = 0;
   let chargedLooksNs = 0;

@@ -56,6 +56,7 @@ async function sample(
     });
     while (!over) {
       batches.push(...structuredClone(collector.batches()));
+      collector.beforeRest?.();
       await Bun.sleep(5);
     }
     const { batches: last, ledger } = await collector.stop();

@@ -61,6 +61,7 @@ test.each(["-O1", "-O2"])(
       const hot = () => watched().filter(({ stratum }) => stratum === "unknown/anon/sampled");
       while (hot().length < 6 && performance.now() < until) {
         batches.push(...structuredClone(collector.batches()));
+        collector.beforeRest?.();
         await Bun.sleep(20);
       }
       const { begin, end } = blocksOf(held.target.pid);

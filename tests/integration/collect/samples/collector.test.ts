@@ -68,6 +68,7 @@ async function collect(sources: readonly string[], pmu: Pmu, turns?: number) {
     const ended = held.line().then(() => held.finish());
     while (!tree.hasEnded()) {
       batches.push(...structuredClone(collector.batches()));
+      collector.beforeRest?.();
       await Bun.sleep(5);
     }
     await ended;
@@ -154,6 +155,7 @@ test("a recording of samples is labelled and analysed like any other, each row b
     const { ledger } = await record({
       runDir,
       collectors: [collector],
+      isOwnProcess: true,
       starting: true,
       stopped: new Promise((resolve) => {
         stop = resolve;

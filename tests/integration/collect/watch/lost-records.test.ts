@@ -28,7 +28,10 @@ test("they end where the loss began, as soon as it is noticed", async () => {
   await collector.start(held.target);
   held.release();
   const batches: Batch[] = [];
-  const poll = () => void batches.push(...structuredClone(collector.batches()));
+  const poll = () => {
+    batches.push(...structuredClone(collector.batches()));
+    collector.beforeRest?.();
+  };
   const rowsOf = <T extends "mapping" | "watch">(table: T) =>
     batches.filter((batch): batch is Batch<T> => batch.table === table).flatMap((batch) => rowsFromBatch(batch));
   const sees = () => {

@@ -3,8 +3,8 @@ import { lateNotes } from "../../../../../src/collect/ebpf/watch/late-polls.ts";
 
 const MS = 1_000_000;
 /** Polls at some ms, each with the CPU time of the tracer so far, in ms. */
-function noted(polls: readonly (readonly [at_ms: number, cpu_ms: number])[]) {
-  const notes = lateNotes();
+function noted(polls: readonly (readonly [at_ms: number, cpu_ms: number])[], isPrompt = false) {
+  const notes = lateNotes(isPrompt);
   for (const [at_ms, cpu_ms] of polls) notes.polled(BigInt(at_ms * MS), cpu_ms * MS);
   return notes.soFar();
 }
@@ -31,6 +31,14 @@ describe("polls of the watches", () => {
 
   test("are not late where it waits a while, as on every busy machine", () => {
     expect(noted(Array.from({ length: 50 }, (_, i) => [1000 + 100 * i, i] as const)).stretches).toEqual([]);
+  });
+
+  test("are late where it waits a while though it goes before others: it was not to run", () => {
+    const throttled = Array.from({ length: 50 }, (_, i) => [1000 + 100 * i, i] as const);
+    const { stretches } = noted(throttled, true);
+    expect(stretches.length).toBe(49);
+    expect(stretches[0]).toEqual(stretch(1021, 1100));
+    expect(noted(even, true).stretches).toEqual([]);
   });
 
   test("are late from the first one on only: before it nobody had begun", () => {
