@@ -62,8 +62,11 @@ export interface Collector {
   start(target: Target): Promise<void>;
   /** What came since the last call, in batches of a row or more, each good until the next; never blocks, called every few ms. */
   batches(): Batch[];
-  /** What is best done last, once all batches are taken, right before the recorder rests; absent where nothing is. */
-  beforeRest?(): void;
+  /**
+   * What is best done last, once all batches are taken, right before the recorder rests; absent where nothing is.
+   * @returns true where this CPU should be left to the target at once
+   */
+  beforeRest?(): boolean;
   /** How long what it follows can wait between two calls of `batches`, in ms; absent where only rings are to be emptied. */
   patienceMs?(): number;
   /**

@@ -16,8 +16,8 @@ const REST_QUEUE_BYTES = 2 ** 20;
 /** What was lost is counted anew so often: to ask every collector at each poll would cost more than the polls. */
 const COUNT_LOST_NS = 1_000_000_000n;
 
-/** Of a rest, for what waits in the event loop. */
-const EVENTS_MS = 1;
+/** As long as busy words are looked at: what waits in the event loop, such as signals and files of an engine, waits no longer. */
+const BLIND_MS = 2;
 
 /** No longer than the longest rest between two polls may become on a busy machine. */
 const END_PATIENCE_MS = 100;
@@ -72,11 +72,12 @@ export interface Recording {
 }
 
 /**
- * Rests, where this process is ours in one call of the kernel, and then for what waits, such as signals and files: to go to sleep by the event loop takes 0.1 ms, in which the
- * target would lack a CPU just after a watch began.
+ * Rests. Where a watch has just begun this is at first one call of the kernel: to go to sleep by the event loop takes 0.1 ms, in which the target would
+ * lack a CPU while it is looked at. A program that called us needs that loop.
+ * @param isAtOnce true where a watch has just begun
  */
-async function rest(rest_ms: number, isOwnProcess: boolean): Promise<void> {
-  const blind_ms = isOwnProcess ? Math.max(0, rest_ms - EVENTS_MS) : 0;
+async function rest(rest_ms: number, isAtOnce: boolean): Promise<void> {
+  const blind_ms = isAtOnce ? Math.min(rest_ms, BLIND_MS) : 0;
   if (blind_ms > 0) Bun.sleepSync(blind_ms);
   await Bun.sleep(rest_ms - blind_ms);
 }
@@ -144,8 +145,8 @@ export async function record(options: RecorderOptions): Promise<Recording> {
       reason = "duration";
     else if (writers.writtenBytes >= options.maxSizeBytes) reason = "max_size";
     else {
-      for (const collector of collectors) collector.beforeRest?.();
-      await rest(unevenRest(pace.after(now_ns, filled), random), options.isOwnProcess);
+      const hasBegun = collectors.map((collector) => collector.beforeRest?.()).includes(true);
+      await rest(unevenRest(pace.after(now_ns, filled), random), hasBegun && options.isOwnProcess);
     }
   }
   if (options.onEnd !== undefined) await Promise.race([options.onEnd(), Bun.sleep(END_PATIENCE_MS)]);

@@ -65,7 +65,7 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
       return running.parts.flatMap((part) => part.poll(monotonicNs()));
     },
     beforeRest() {
-      for (const part of running?.parts ?? []) part.beforeRest?.(monotonicNs());
+      return (running?.parts ?? []).map((part) => part.beforeRest?.(monotonicNs())).includes(true);
     },
     patienceMs: () => Math.min(...(running?.parts ?? []).map(({ patienceMs }) => patienceMs ?? Infinity)),
     holds: () => Object.assign({}, ...(running?.parts ?? []).map(({ holds }) => holds)),

@@ -87,8 +87,9 @@ export interface Part extends Disposable {
   /**
    * What is done last of a poll, right before the rest: a watch that begins while there is still work on this CPU begins
    * while the target lacks it.
+   * @returns true where this CPU should be left to the target at once
    */
-  beforeRest?(nowNs: bigint): void;
+  beforeRest?(nowNs: bigint): boolean;
   /** Looks at the target no more, at once: what is done while programs are detached, which takes time, is passed over. */
   leave?(): void;
   /** Detaches, so that rings and counters stand still. */

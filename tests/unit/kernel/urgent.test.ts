@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { promptly, urgently } from "../../../src/kernel/urgent.ts";
+import { getPriority } from "node:os";
+import { urgently } from "../../../src/kernel/urgent.ts";
 
 const ROOT = process.getuid?.() === 0;
 /** Field 41 of /proc/PID/stat: 0 for SCHED_OTHER, 1 for SCHED_FIFO (proc_pid_stat(5)). */
@@ -20,34 +21,46 @@ test("urgent work runs in real time where root may, and what follows does not, a
   expect(policyNow()).toBe(before);
 });
 
+const MODULE = new URL("../../../src/kernel/urgent.ts", import.meta.url).pathname;
 /** Fields 19 and 41 of /proc/PID/stat: nice, and policy. */
-const niceOf = (path: string): number => Number(readFileSync(path, "utf8").split(") ")[1]?.split(" ")[16]);
-const niceNow = () => niceOf("/proc/thread-self/stat");
-const niceOfChild = (): number => {
-  const child = Bun.spawn(["sleep", "60"]);
-  try {
-    return niceOf(`/proc/${child.pid}/stat`);
-  } finally {
-    child.kill();
-  }
-};
+const HEADER = `
+  import { readFileSync } from "node:fs";
+import { getPriority } from "node:os";
+  import { promptly, urgently } from "${MODULE}";
+  const fields = (path) => readFileSync(path, "utf8").split(") ")[1].split(" ");
+  const now = () => { const own = fields("/proc/thread-self/stat"); return [Number(own[16]), Number(own[38])]; };
+  const childsNice = () => {
+    const child = Bun.spawn(["sleep", "60"]);
+    try { return Number(fields("/proc/" + child.pid + "/stat")[16]); } finally { child.kill(); }
+  };
+`;
 
-test.skipIf(!ROOT || niceNow() !== 0)(
-  "a thread that is to come round in time goes before others until it need no more",
-  () => {
+/** What lines say in a process of their own, which begins with this nice value, whatever that of the tests is. */
+function saidAt(nice: number, lines: string): unknown {
+  const step = String(nice - getPriority());
+  const run = Bun.spawnSync(["nice", "-n", step, process.execPath, "-e", `${HEADER}${lines}`]);
+  expect(run.stderr.toString()).toBe("");
+  return JSON.parse(run.stdout.toString());
+}
+
+test.skipIf(!ROOT)("a thread that is to come round in time goes before others until it need no more", () => {
+  const said = saidAt(
+    0,
+    `const said = [];
     {
       using prompt = promptly();
-      expect([prompt.isPrompt, prompt.isRefused, niceNow()]).toEqual([true, false, -10]);
-      expect([urgently(policyNow), policyNow(), niceNow()]).toEqual([1, 0, -10]);
-      expect(niceOfChild()).toBe(0);
+      said.push([prompt.isPrompt, prompt.isRefused], now(), urgently(now), now(), childsNice());
     }
-    expect([niceNow(), urgently(policyNow), policyNow(), niceNow()]).toEqual([0, 1, 0, 0]);
-  },
-);
+    said.push(now(), urgently(now), now());
+    console.log(JSON.stringify(said));`,
+  );
+  expect(said).toEqual([[true, false], [-10, 0], [-10, 1], [-10, 0], 0, [0, 0], [0, 1], [0, 0]]);
+});
 
-test("who has a priority of his own keeps it", () => {
-  const module = new URL("../../../src/kernel/urgent.ts", import.meta.url).pathname;
-  const script = `import { promptly } from "${module}"; import { getPriority } from "node:os"; using prompt = promptly(); console.log(prompt.isPrompt, prompt.isRefused, getPriority());`;
-  const run = Bun.spawnSync(["nice", "-n", "5", process.execPath, "-e", script]);
-  expect(run.stdout.toString()).toBe(`false false ${niceNow() + 5}\n`);
+test.skipIf(!ROOT)("who has a priority of his own keeps it", () => {
+  const said = saidAt(
+    5,
+    "using prompt = promptly(); console.log(JSON.stringify([prompt.isPrompt, prompt.isRefused, now()]));",
+  );
+  expect(said).toEqual([false, false, [5, 0]]);
 });

@@ -7,8 +7,8 @@ import { countWindows, windowOf } from "../counting/count-window.ts";
 /** How many traps there were from one moment to another, of whatever watch. */
 export type TrapsIn = (begin_ns: number, end_ns: number) => number;
 
-/** A trap holds a program up for twice its mean at most: it comes back to other caches than where that was measured (17 us for 9). */
-const MOST_OF_TRAP = 2;
+/** A trap holds a program that fills its caches up for as much longer than it takes where that was measured: both come back to what the other left. */
+const COLD_NS = 20_000;
 /** Where traps take more of a window than this the rest of it tells nothing of how much the program would have done. */
 const MOST_STILL = 0.9;
 
@@ -45,7 +45,7 @@ export function heldUp(set: WatchSet, counted: ArrayLike<number>): number {
     const mine = counted[i] ?? 0;
     const [begin_ns, end_ns] = windowOf(set, i, length_ns[i] ?? 0);
     if (mine <= 0 || end_ns <= begin_ns) continue;
-    const still = Math.min(MOST_STILL, (MOST_OF_TRAP * set.trap_ns * trapsIn(begin_ns, end_ns)) / (end_ns - begin_ns));
+    const still = Math.min(MOST_STILL, ((set.trap_ns + COLD_NS) * trapsIn(begin_ns, end_ns)) / (end_ns - begin_ns));
     all += mine;
     more += (mine * still) / (1 - still);
   }

@@ -52,8 +52,8 @@ export interface WatchOptions extends DrawSources {
 export interface WatchSource extends Disposable {
   /** Reads traps and ends watches; call it every 5 ms. `nowNs` is CLOCK_MONOTONIC. */
   poll(nowNs: bigint): void;
-  /** Arms new watches, after `poll`, as the last thing before a rest. */
-  arm(nowNs: bigint): void;
+  /** Arms new watches, after `poll`, as the last thing before a rest. @returns true where one began */
+  arm(nowNs: bigint): boolean;
   /** Rows of watches that have ended, `access` and `watch`, a quarter of a second at a time; the rest comes with `stop`. */
   batches(): Batch[];
   /** Ends the watches on bytes that were unmapped, from that moment on. */
@@ -348,9 +348,11 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       if (registers.lookAgain(active.held(), nowNs)) budget.chargeRetargets(1);
     },
     arm(nowNs) {
-      if (stopped !== null) return;
+      if (stopped !== null) return false;
+      const before = counts.armings;
       const most = choice.isBudgeted ? pace.atOnce : NAMED_AT_ONCE;
       for (let i = 0; i < most && armNext(nowNs); i++);
+      return counts.armings > before;
     },
     batches() {
       const nowNs = machine.nowNs();
