@@ -31,6 +31,9 @@ export function trapsOf(watches: readonly WatchSample[]): TrapsIn {
   };
 }
 
+/** Less than this is let be: it would stay in the interval however long the run, of programs that wait for a clock too. */
+const LEAST_MORE = 0.03;
+
 /**
  * How many more passes there may be in windows of time, over those that were counted, had the program not stood still in traps meanwhile: as many in that
  * time as in the rest of the window. A program that waits for a clock makes none of these up, one that works all the time does.
@@ -49,5 +52,5 @@ export function heldUp(set: WatchSet, counted: ArrayLike<number>): number {
     all += mine;
     more += (mine * still) / (1 - still);
   }
-  return all > 0 ? more / all : 0;
+  return more > LEAST_MORE * all ? more / all : 0;
 }
