@@ -130,6 +130,8 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   let copiesNotedNs = beginNs;
   /** Up to when the target was on CPUs with registers only. */
   let insideNs = beginNs;
+  /** Up to when watches whose time is over have given their registers back. */
+  let finishedNs = beginNs;
   let cpusDueNs = beginNs;
   let budgetPct = options.budgetPct;
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
@@ -259,7 +261,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   /** Arms what the budget and the free registers allow; false when nothing more can be done now. */
   function armNext(nowNs: bigint): boolean {
     const elapsedNs = Number(nowNs - beginNs);
-    reservations.expire(nowNs);
+    reservations.expire(finishedNs);
     const { held, heldLong } = choice.isBudgeted ? reservations : { held: active.held(), heldLong: 0 };
     const freeRegisters = registers.count - held;
     if (freeRegisters < 1 || (choice.isBudgeted && !(pace.isDue(elapsedNs) && budget.canSpend()))) return false;
@@ -345,6 +347,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       }
       readTraps();
       finish(active.ending(machine.state, nowNs));
+      finishedNs = nowNs;
       if (registers.lookAgain(active.held(), nowNs)) budget.chargeRetargets(1);
     },
     arm(nowNs) {
