@@ -1,7 +1,7 @@
 /**
  * When we have a CPU. Short work goes on before anybody else takes it: who waits for a lock of the target that we hold would wait for that, too;
  * on a busy machine a look of 1 us was preempted while it held the lock of the map, for up to 33 ms. And who comes round to watches has one soon
- * after waking.
+ * after waking, and leaves it at once.
  */
 import { addressOf, stableBytes } from "./foreign-memory.ts";
 import { libc } from "./libc.ts";
@@ -83,4 +83,12 @@ export function promptly(): Promptness {
   const [sliceNs, flags] = [attr.getBigUint64(RUNTIME, true), attr.getBigUint64(FLAGS, true)];
   if (!set(PROMPT_NICE, PROMPT_SLICE_NS, flags | FLAG_RESET_ON_FORK)) return usual(true);
   return { isPrompt: true, isRefused: false, [Symbol.dispose]: () => void set(0, sliceNs, flags) };
+}
+
+/** Nobody writes to it: who waits for it rests. */
+const pauseWord = new Int32Array(new SharedArrayBuffer(4));
+
+/** Rests as long, parts of a ms too, without a turn of the event loop. */
+export function pause(ms: number): void {
+  if (ms > 0) Atomics.wait(pauseWord, 0, 0, ms);
 }

@@ -4,6 +4,7 @@ import type { Collector } from "../collect/collector.ts";
 import type { Batch } from "../columnar/batch.ts";
 import type { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
+import { pause } from "../kernel/urgent.ts";
 import type { StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import { seededRandom } from "../statistics/prng.ts";
@@ -78,7 +79,7 @@ export interface Recording {
  */
 async function rest(rest_ms: number, isAtOnce: boolean): Promise<void> {
   const blind_ms = isAtOnce ? Math.min(rest_ms, BLIND_MS) : 0;
-  if (blind_ms > 0) Bun.sleepSync(blind_ms);
+  pause(blind_ms);
   await Bun.sleep(rest_ms - blind_ms);
 }
 

@@ -1,10 +1,11 @@
 /** Puts one watch into the debug registers of every CPU, and takes it out again. */
 
 import { monotonicNs } from "../../../kernel/libc.ts";
+import { pause } from "../../../kernel/urgent.ts";
 import { linkPerfEvent, WATCHPOINT } from "../../../kernel/watchpoint.ts";
 import { ROLE } from "../../../schema/shared-numbers.ts";
 import type { WatchMode } from "../../../schema/words.ts";
-import { type CpuRegister, type HeldRegister, type HeldRegisters, pause } from "./registers/held-registers.ts";
+import type { CpuRegister, HeldRegister, HeldRegisters } from "./registers/held-registers.ts";
 import { cookieOf, type SharedSlots } from "./slots.ts";
 
 export interface WatchSpec {

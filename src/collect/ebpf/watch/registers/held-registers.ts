@@ -1,5 +1,6 @@
 /** Debug registers that stay taken from one watch to the next: to take one, or to give it back, the kernel makes us wait. */
 import { type Fd, monotonicNs } from "../../../../kernel/libc.ts";
+import { pause } from "../../../../kernel/urgent.ts";
 import {
   beginWatchpoint,
   openWatchpoint,
@@ -69,14 +70,6 @@ const ENOSPC = 28;
 const HOLD_NS = 2_000_000_000n;
 /** A register that was just closed may be counted as taken for a moment. */
 const RETRY_PAUSE_MS = 0.2;
-/** Nobody writes to it: who waits for it rests. */
-const pauseWord = new Int32Array(new SharedArrayBuffer(4));
-
-/** Rests as long, without a turn of the event loop. */
-export function pause(ms: number): void {
-  if (ms > 0) Atomics.wait(pauseWord, 0, 0, ms);
-}
-
 function cpuRegister(cpu: number, event: Fd, keeps: boolean): CpuRegister {
   let isNew = true;
   /** The count that stops it is used up. */
