@@ -24,6 +24,14 @@ const SPIN_AT = 64;
 const COPY = [0x48, 0x89, 0xd1, 0xf3, 0xa4, 0xc3];
 const COPY_AT = 128;
 
+/** sweep(word, n, bytes, count): n times, reads one word of each of count cache lines and then adds 1 to the word. */
+const SWEEP = [
+  [0x48, 0x89, 0xd0, 0x49, 0x89, 0xc8],
+  [0x4c, 0x8b, 0x08, 0x48, 0x83, 0xc0, 0x40, 0x49, 0xff, 0xc8, 0x75, 0xf4],
+  [0x48, 0xff, 0x07, 0x48, 0xff, 0xce, 0x75, 0xe6, 0x31, 0xc0, 0xc3],
+].flat();
+const SWEEP_AT = 192;
+
 /** A thread that counts as fast as it can; disposing it ends and joins it. */
 export interface Spinner extends Disposable {
   readonly tid: number;
@@ -36,6 +44,8 @@ export interface MachineCode extends Disposable {
   readonly wordAddr: bigint;
   /** Adds 1 to the word `n` times on this thread. */
   touch(n: number): void;
+  /** Adds 1 to the word `n` times on this thread, and reads a word of each cache line of `through` (64 bytes or more) before each. */
+  sweep(n: number, through: Uint8Array): void;
   /** Copies all bytes of one over as many of another on this thread, by a string instruction. */
   copy(target: Uint8Array, source: Uint8Array): void;
   /** Starts a counting thread on one CPU; one at a time. @throws MrmTraceError environment */
@@ -73,6 +83,7 @@ export function openMachineCode(): MachineCode {
   bytes.set(TOUCH);
   bytes.set(SPIN, SPIN_AT);
   bytes.set(COPY, COPY_AT);
+  bytes.set(SWEEP, SWEEP_AT);
   if (lib.mprotect(code, CODE_BYTES, PROT_READ_EXECUTE) !== 0) {
     const error = refused("making a page executable");
     libc.munmap(code, MAP_BYTES);
@@ -84,12 +95,18 @@ export function openMachineCode(): MachineCode {
     args: [FFIType.ptr, FFIType.ptr, FFIType.u64],
     returns: FFIType.void,
   });
+  const sweep = CFunction({
+    ptr: (code + SWEEP_AT) as Pointer,
+    args: [FFIType.u64, FFIType.u64, FFIType.ptr, FFIType.u64],
+    returns: FFIType.void,
+  });
   const wordAt = code + CODE_BYTES;
   const spinAt = wordAt + 128;
   const words = new Int32Array(toArrayBuffer(spinAt as Pointer, 0, 64));
   return {
     wordAddr: BigInt(wordAt),
     touch: (n) => void touch(wordAt, n),
+    sweep: (n, through) => void sweep(wordAt, n, through, Math.max(1, through.length >> 6)),
     copy: (target, source) => void copy(target, source, Math.min(target.length, source.length)),
     spin(cpu) {
       words.fill(0);
@@ -112,6 +129,7 @@ export function openMachineCode(): MachineCode {
     [Symbol.dispose]() {
       touch.close();
       copy.close();
+      sweep.close();
       libc.munmap(code, MAP_BYTES);
     },
   };

@@ -133,6 +133,7 @@ export function simulatedMachine(
     narrow() {},
     calibration: {
       trapNs: policy.trap_ns,
+      warmTrapNs: policy.trap_ns,
       retargetNs: policy.retarget_ns,
       measured: true,
       whyAssumed: null,

@@ -156,6 +156,7 @@ describe("debug registers", () => {
   test("say what a trap costs and how many the budget pays for, and warn where it is assumed", () => {
     const measured = {
       trapNs: 10_000,
+      warmTrapNs: 8_000,
       retargetNs: 40_000,
       measured: true,
       whyAssumed: null,

@@ -1,4 +1,5 @@
 /** What a trap and a retarget cost on this machine, measured on loops of our own before the target is watched. */
+import { stableBytes } from "../../../kernel/foreign-memory.ts";
 import { monotonicNs, threadCpuNs } from "../../../kernel/libc.ts";
 import { type MachineCode, openMachineCode, type Spinner } from "../../../kernel/machine-code.ts";
 import { runQueueWaitNs } from "../../../kernel/run-queue-wait.ts";
@@ -9,6 +10,8 @@ import { type HeldRegisters, heldRegisters } from "./registers/held-registers.ts
 import type { SharedSlots } from "./slots.ts";
 
 export interface Calibration extends WatchCosts {
+  /** What a trap takes of a loop that touches one word and nothing else, as within a pass: less than `trapNs`, which is of a program that reads more than its caches hold. */
+  readonly warmTrapNs: number;
   /** False where a cost is assumed; `whyAssumed` says which and why. */
   readonly measured: boolean;
   readonly whyAssumed: string | null;
@@ -32,6 +35,10 @@ const ASSUMED: WatchCosts = { trapNs: 16_000, retargetNs: 60_000 };
 const BLOCKS = 10;
 const TRAPS_PER_BLOCK = 100;
 const RETARGETS_PER_BLOCK = 20;
+/** More than the caches of one CPU hold, the one that all share left out. */
+const SWEPT_BYTES = 4 << 20;
+const SWEEPS_PER_BLOCK = 10;
+const COLD_BLOCKS = 10;
 /** A cost below this is noise of the clock, and would let the budget arm without end. */
 const LEAST_NS = 500;
 /** On a busy machine the counting thread may tell nothing; a retarget, two interrupts, is never cheaper than a trap. */
@@ -132,6 +139,29 @@ function measureTrap(loop: Loop, countsEveryTrap: boolean): number {
   return median(blocks);
 }
 
+/** CPU time that a trap adds where the program reads more than its caches hold between two: it and the kernel evict each other's lines. */
+function measureColdTrap(loop: Loop, countsEveryTrap: boolean): number {
+  const { place, code } = loop;
+  const through = stableBytes(SWEPT_BYTES).fill(1);
+  const timed = (): number => {
+    const begin = threadCpuNs();
+    code.sweep(SWEEPS_PER_BLOCK, through);
+    return (threadCpuNs() - begin) / SWEEPS_PER_BLOCK;
+  };
+  const more: number[] = [];
+  for (let block = 0; block <= COLD_BLOCKS; block++) {
+    const without = timed();
+    const watch = armOn(loop, SWEEPS_PER_BLOCK + 1, countsEveryTrap ? SWEEPS_PER_BLOCK + 1 : 1);
+    const beside = timed();
+    watch.disarm();
+    const { hits } = place.slots.state(0);
+    if (hits !== SWEEPS_PER_BLOCK) throw new Error(`${hits} of ${SWEEPS_PER_BLOCK} traps were seen`);
+    // The first block brings the code in.
+    if (block > 0) more.push(beside - without);
+  }
+  return median(more);
+}
+
 /** Turns per ns of a counting thread while `work` runs, its waits for a CPU left out; and how long that took. */
 function rateDuring(spinner: Spinner, work: () => void): { rate: number; elapsedNs: number } {
   const waited = runQueueWaitNs(spinner.tid);
@@ -168,7 +198,7 @@ function measureRetarget(loop: Loop): number {
 }
 
 /**
- * Times 1,000 traps and 200 retargets. Only `cpus` have registers, so this thread must be able to run on one of them.
+ * Times 1,100 traps and 200 retargets, in some 0.1 s. Only `cpus` have registers, so this thread must be able to run on one of them.
  * Where it cannot be measured (no executable memory, all registers taken) the costs are assumed, and say so.
  */
 export function calibrate(place: CalibrationPlace): Calibration {
@@ -183,7 +213,9 @@ export function calibrate(place: CalibrationPlace): Calibration {
     keepsRegisters = !countsEveryTrap && canBeHeld({ ...once, held: kept });
     // What is measured is what the run does.
     const loop = keepsRegisters ? { ...once, held: kept } : once;
-    const trapNs = Math.max(LEAST_NS, measureTrap(loop, countsEveryTrap));
+    const warmTrapNs = Math.max(LEAST_NS, measureTrap(loop, countsEveryTrap));
+    // Models are larger than caches: what a trap takes of them is what the budget pays.
+    const trapNs = Math.max(warmTrapNs, measureColdTrap(loop, countsEveryTrap));
     let retargetNs = 0;
     for (let i = 0; i < RETARGET_ATTEMPTS && retargetNs < trapNs; i++) retargetNs = measureRetarget(loop);
     const plausible = retargetNs >= trapNs;
@@ -191,12 +223,13 @@ export function calibrate(place: CalibrationPlace): Calibration {
     const copies = copySlowdown(code, () => armOn(loop, 1, 1));
     return {
       trapNs,
+      warmTrapNs,
       retargetNs: plausible ? retargetNs : TRAPS_PER_RETARGET * trapNs,
       measured: plausible,
       whyAssumed: plausible ? null : `the CPUs were too busy to time a retarget: taken as ${TRAPS_PER_RETARGET} traps`,
       countsEveryTrap,
       keepsRegisters,
-      traps: BLOCKS * TRAPS_PER_BLOCK,
+      traps: BLOCKS * TRAPS_PER_BLOCK + (1 + COLD_BLOCKS) * SWEEPS_PER_BLOCK,
       retargets: BLOCKS * RETARGETS_PER_BLOCK,
       copies,
     };
@@ -205,6 +238,7 @@ export function calibrate(place: CalibrationPlace): Calibration {
     const isBlind = error instanceof NoTrap;
     return {
       ...ASSUMED,
+      warmTrapNs: ASSUMED.trapNs,
       measured: false,
       whyAssumed,
       isBlind,

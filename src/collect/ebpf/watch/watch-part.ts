@@ -142,7 +142,7 @@ async function start(
     },
     findings() {
       const { agreement, calibration } = watch.summary();
-      return { decoder_agreement: agreement, trap_cost_ns: calibration.trapNs };
+      return { decoder_agreement: agreement, trap_cost_ns: calibration.warmTrapNs };
     },
     details: () => ({ watch: watch.summary() }),
     [Symbol.dispose]: () => owned.dispose(),
