@@ -4,10 +4,15 @@ import { z } from "zod";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { RUNTIME } from "../runtime.ts";
 import { type InvokingUser, invokingUser, withoutPrivileges } from "../target/invoking-user.ts";
+import { eachLine, firstText } from "./child-output.ts";
 import { ensureDemoModel } from "./demo-model.ts";
 import { ensureDemoEngine, type Preparation } from "./install.ts";
 import { MODEL_PARAMS } from "./model/shape.ts";
 import { MODEL_TYPES } from "./model/weight-type.ts";
+
+/** An answer is two paths, or an error with its hint. */
+const MOST_ANSWER_BYTES = 65_536;
+const MOST_LINE_CHARACTERS = 4096;
 
 const requestSchema = z.object({
   cacheDir: z.string(),
@@ -50,7 +55,10 @@ async function prepareAs(user: InvokingUser, needs: DemoNeeds, { signal, notice 
     env: { ...process.env, ...user.environment },
     ...(signal && { signal }),
   });
-  const [stdout, last] = await Promise.all([new Response(child.stdout).text(), eachLine(child.stderr, notice)]);
+  const [stdout, last] = await Promise.all([
+    firstText(child.stdout, MOST_ANSWER_BYTES),
+    eachLine(child.stderr, MOST_LINE_CHARACTERS, notice),
+  ]);
   await child.exited;
   signal?.throwIfAborted();
   const answer = answerSchema.safeParse(parsed(stdout));
@@ -73,22 +81,6 @@ function parsed(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-/** Hands each line on as it comes; returns the last. */
-async function eachLine(stream: ReadableStream<Uint8Array>, notice: Preparation["notice"]): Promise<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  let last = "";
-  for await (const chunk of stream) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      last = line;
-      notice?.(line);
-    }
-  }
-  return rest || last;
 }
 
 async function answerParent(): Promise<number> {
