@@ -1,5 +1,5 @@
 /** The pages of one column of one row group. */
-import { zstdDecompressSync } from "node:zlib";
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { CODEC, PAGE } from "../parquet-format.ts";
 import type { FileChunk } from "./footer.ts";
 import { LARGEST_COLUMN_BYTES, TooLarge } from "./refusal.ts";
@@ -64,10 +64,23 @@ function frameEnd(frame: Uint8Array): number | null {
 const isHonest = ({ codec, stored, length }: StoredPage): boolean =>
   codec === CODEC.ZSTD && frameBytes(stored) === length && frameEnd(stored) === stored.length;
 
+/** What takes no more memory than a page says that it needs. */
+const BOUNDED: Readonly<Record<number, typeof zstdDecompressSync>> = {
+  [CODEC.GZIP]: gunzipSync,
+  [CODEC.BROTLI]: brotliDecompressSync,
+  [CODEC.ZSTD]: zstdDecompressSync,
+};
+
 function slowly({ codec, stored, length }: StoredPage): Uint8Array {
   if (codec === CODEC.UNCOMPRESSED) return stored;
-  if (codec === CODEC.ZSTD) return zstdDecompressSync(stored, { maxOutputLength: Math.max(1, length) });
-  throw new Error(`codec ${codec}`);
+  const unpack = BOUNDED[codec];
+  if (unpack === undefined) throw new Error(`codec ${codec}`);
+  try {
+    return unpack(stored, { maxOutputLength: Math.max(1, length) });
+  } catch (cause) {
+    const isOver = cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
+    throw isOver ? new TooLarge(`a page unpacks to more than the ${length} bytes that it says`, { cause }) : cause;
+  }
 }
 
 function whole(page: StoredPage, body: Uint8Array): Page {
@@ -75,7 +88,7 @@ function whole(page: StoredPage, body: Uint8Array): Page {
   return { ...page, body };
 }
 
-/** The page with its body. @throws Error where it cannot be decompressed */
+/** The page with its body. @throws TooLarge where it unpacks to more than it says; Error where it cannot be decompressed */
 export function unpackPage(page: StoredPage): Page {
   return whole(page, isHonest(page) ? Bun.zstdDecompressSync(page.stored) : slowly(page));
 }

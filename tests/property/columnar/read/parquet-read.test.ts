@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { storedPages, unpackPage } from "../../../../src/columnar/read/pages.ts";
 import { openParquetSource } from "../../../../src/columnar/read/parquet-file.ts";
@@ -36,7 +37,7 @@ test("a file of the SQL engine is decoded as that reads it: any size of group, p
     rows: fc.constantFrom(0, 1, 9, 2047, 2049, 9000),
     spread: fc.constantFrom(1, 3, 200, 70_000),
     nulls: fc.constantFrom(0, 1, 2, 13),
-    codec: fc.constantFrom("zstd", "uncompressed"),
+    codec: fc.constantFrom("zstd", "gzip", "brotli", "uncompressed"),
     version: fc.constantFrom("V1", "V2"),
     seed: fc.nat(1000),
   });
@@ -158,6 +159,26 @@ test("frames behind the one that a page tells of are not unpacked", () => {
   const page = { isDictionary: false, values: 1, encoding: 0, codec: 6, stored, length: 1000 };
   expect(() => unpackPage(page)).toThrow();
   expect(1024 * (process.resourceUsage().maxRSS - before)).toBeLessThan(2 ** 27);
+});
+
+test("a page of any codec that unpacks to more than it says is refused, and left to no other reader", () => {
+  const body = new Uint8Array(1 << 20);
+  for (const [codec, stored] of [
+    [2, gzipSync(body)],
+    [4, brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+    [6, zstdCompressSync(body)],
+  ] as const) {
+    const page = {
+      isDictionary: false,
+      values: 1,
+      encoding: 0,
+      codec,
+      stored: new Uint8Array(stored),
+      length: 1 << 20,
+    };
+    expect(unpackPage(page).body.length).toBe(1 << 20);
+    expect(() => unpackPage({ ...page, length: 1000 })).toThrow(TooLarge);
+  }
 });
 
 /** Header of a page of one value without a body that claims so many bytes. */
