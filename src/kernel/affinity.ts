@@ -1,7 +1,9 @@
-/** Binds processes to CPUs. */
+/** Binds processes, and this thread, to CPUs. */
 import { readdirSync } from "node:fs";
 import { addressOf, stableBytes } from "./foreign-memory.ts";
 import { libc } from "./libc.ts";
+
+const MASK_BYTES = 1024;
 
 function tidsOf(pid: number): number[] {
   try {
@@ -14,9 +16,21 @@ function tidsOf(pid: number): number[] {
 
 /** Binds every thread of a process, and so what it starts later, to these CPUs; false where one could not be bound. */
 export function bindProcess(pid: number, cpus: readonly number[]): boolean {
-  const mask = stableBytes(1024);
+  const mask = stableBytes(MASK_BYTES);
   for (const cpu of cpus) mask[cpu >> 3] = (mask[cpu >> 3] ?? 0) | (1 << (cpu & 7));
   const tids = tidsOf(pid);
   const bound = tids.filter((tid) => libc.sched_setaffinity(tid, mask.length, addressOf(mask)) === 0);
   return tids.length > 0 && bound.length === tids.length;
+}
+
+/** Keeps this thread off a CPU until it is disposed of, where it may run on others. */
+export function keptOff(cpu: number): Disposable {
+  const before = stableBytes(MASK_BYTES);
+  libc.sched_getaffinity(0, MASK_BYTES, addressOf(before));
+  const others = stableBytes(MASK_BYTES);
+  others.set(before);
+  others[cpu >> 3] = (before[cpu >> 3] ?? 0) & ~(1 << (cpu & 7));
+  // Of no CPU at all the kernel refuses it, and nothing changes.
+  libc.sched_setaffinity(0, MASK_BYTES, addressOf(others));
+  return { [Symbol.dispose]: () => void libc.sched_setaffinity(0, MASK_BYTES, addressOf(before)) };
 }

@@ -14,15 +14,27 @@ const SYS_SCHED_SETAFFINITY = 203;
 
 /** touch(word, n): adds 1 to the word n times, one access per turn. */
 const TOUCH = [0x48, 0xff, 0x07, 0x48, 0xff, 0xce, 0x75, 0xf8, 0x31, 0xc0, 0xc3];
-/** spin(words): stores its thread id in words[2], then adds 1 to words[0] until words[1] is not 0. */
+/** ticks(): what the clock of the processor says (rdtsc). */
+const TICKS = [0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0xc3];
+const TICKS_AT = 32;
+/**
+ * spin(words): stores its thread id in words[2], then reads the clock over and over into words[0] until words[1] is not 0. Where it stood still from one reading
+ * to the next for words[3] to words[4] ticks, it adds these to words[5], and longer ones to words[6].
+ */
 const SPIN = [
   [0x57, 0xb8, 0xba, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x5f, 0x48, 0x89, 0x47, 0x10],
-  [0x48, 0xff, 0x07, 0x48, 0x83, 0x7f, 0x08, 0x00, 0x74, 0xf6, 0x31, 0xc0, 0xc3],
+  [0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0x49, 0x89, 0xc0],
+  [0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0x48, 0x89, 0xc1, 0x4c, 0x29, 0xc1, 0x49, 0x89, 0xc0],
+  [0x48, 0x89, 0x07, 0x48, 0x3b, 0x4f, 0x18, 0x72, 0x10, 0x48, 0x3b, 0x4f, 0x20, 0x77, 0x06],
+  [0x48, 0x01, 0x4f, 0x28, 0xeb, 0x04, 0x48, 0x01, 0x4f, 0x30],
+  [0x48, 0x83, 0x7f, 0x08, 0x00, 0x74, 0xce, 0x31, 0xc0, 0xc3],
 ].flat();
 const SPIN_AT = 64;
+/** Shorter stops are its own turns, longer ones another thread on its CPU: 0.2 us to 1 ms at 2 to 5 GHz. */
+const STOP_TICKS = [1000n, 2_000_000n] as const;
 /** copy(to, from, bytes): rep movsb. */
 const COPY = [0x48, 0x89, 0xd1, 0xf3, 0xa4, 0xc3];
-const COPY_AT = 128;
+const COPY_AT = 192;
 
 /** sweep(word, n, bytes, count): n times, reads one word of each of count cache lines and then adds 1 to the word. */
 const SWEEP = [
@@ -30,13 +42,16 @@ const SWEEP = [
   [0x4c, 0x8b, 0x08, 0x48, 0x83, 0xc0, 0x40, 0x49, 0xff, 0xc8, 0x75, 0xf4],
   [0x48, 0xff, 0x07, 0x48, 0xff, 0xce, 0x75, 0xe6, 0x31, 0xc0, 0xc3],
 ].flat();
-const SWEEP_AT = 192;
+const SWEEP_AT = 224;
 
-/** A thread that counts as fast as it can; disposing it ends and joins it. */
+/** A thread that does nothing but see that it stood still; disposing it ends and joins it. */
 export interface Spinner extends Disposable {
-  readonly tid: number;
-  /** Turns so far, modulo 2^32. */
-  turns(): number;
+  /** For how long interrupts held it up so far, in ticks of the processor's clock. */
+  stoppedTicks(): number;
+  /** For how long others had its CPU so far, in such ticks. */
+  awayTicks(): number;
+  /** When it last ran, by that clock. */
+  lastTicks(): number;
 }
 
 export interface MachineCode extends Disposable {
@@ -48,7 +63,9 @@ export interface MachineCode extends Disposable {
   sweep(n: number, through: Uint8Array): void;
   /** Copies all bytes of one over as many of another on this thread, by a string instruction. */
   copy(target: Uint8Array, source: Uint8Array): void;
-  /** Starts a counting thread on one CPU; one at a time. @throws MrmTraceError environment */
+  /** The processor's clock, the same on every CPU, in ticks of its own. */
+  ticks(): number;
+  /** Starts a thread on one CPU that is always there; one at a time. @throws MrmTraceError environment */
   spin(cpu: number): Spinner;
 }
 
@@ -81,6 +98,7 @@ export function openMachineCode(): MachineCode {
   if (code === -1) throw refused("mapping two pages");
   const bytes = new Uint8Array(toArrayBuffer(code as Pointer, 0, CODE_BYTES));
   bytes.set(TOUCH);
+  bytes.set(TICKS, TICKS_AT);
   bytes.set(SPIN, SPIN_AT);
   bytes.set(COPY, COPY_AT);
   bytes.set(SWEEP, SWEEP_AT);
@@ -90,6 +108,7 @@ export function openMachineCode(): MachineCode {
     throw error;
   }
   const touch = CFunction({ ptr: code as Pointer, args: [FFIType.u64, FFIType.u64], returns: FFIType.u64 });
+  const ticks = CFunction({ ptr: (code + TICKS_AT) as Pointer, args: [], returns: FFIType.u64 });
   const copy = CFunction({
     ptr: (code + COPY_AT) as Pointer,
     args: [FFIType.ptr, FFIType.ptr, FFIType.u64],
@@ -102,32 +121,36 @@ export function openMachineCode(): MachineCode {
   });
   const wordAt = code + CODE_BYTES;
   const spinAt = wordAt + 128;
-  const words = new Int32Array(toArrayBuffer(spinAt as Pointer, 0, 64));
+  const words = new BigInt64Array(toArrayBuffer(spinAt as Pointer, 0, 64));
   return {
     wordAddr: BigInt(wordAt),
     touch: (n) => void touch(wordAt, n),
     sweep: (n, through) => void sweep(wordAt, n, through, Math.max(1, through.length >> 6)),
     copy: (target, source) => void copy(target, source, Math.min(target.length, source.length)),
+    ticks: () => Number(ticks()),
     spin(cpu) {
-      words.fill(0);
+      words.fill(0n);
+      words.set(STOP_TICKS, 3);
       const thread = stableBytes(8);
       if (lib.pthread_create(thread, 0, code + SPIN_AT, spinAt) !== 0) throw refused("starting a thread");
-      while (Atomics.load(words, 4) === 0) {}
-      const tid = Atomics.load(words, 4);
+      while (Atomics.load(words, 2) === 0n) {}
+      const tid = Number(Atomics.load(words, 2));
       const mask = stableBytes(1024);
       mask[cpu >> 3] = 1 << (cpu & 7);
       libc.syscall(SYS_SCHED_SETAFFINITY, tid, mask.length, addressOf(mask), 0, 0, 0);
       return {
-        tid,
-        turns: () => Atomics.load(words, 0) >>> 0,
+        stoppedTicks: () => Number(Atomics.load(words, 5)),
+        awayTicks: () => Number(Atomics.load(words, 6)),
+        lastTicks: () => Number(Atomics.load(words, 0)),
         [Symbol.dispose]() {
-          Atomics.store(words, 2, 1);
+          Atomics.store(words, 1, 1n);
           lib.pthread_join(new DataView(thread.buffer).getBigUint64(0, true), 0);
         },
       };
     },
     [Symbol.dispose]() {
       touch.close();
+      ticks.close();
       copy.close();
       sweep.close();
       libc.munmap(code, MAP_BYTES);

@@ -155,8 +155,7 @@ export function simulatedMachine(
     nextGeneration: () => ++generation,
     arm(spec) {
       const trace = traceAt(spec.addr);
-      const beginNs = now;
-      const one: Armed = { spec, trace, next: firstFrom(trace.time_ns, beginNs), hits: 0, on: true };
+      const one: Armed = { spec, trace, next: 0, hits: 0, on: false };
       armed.set(spec.slot, one);
       held += 1;
       const disarm = (): bigint => {
@@ -165,7 +164,15 @@ export function simulatedMachine(
         held -= 1;
         return BigInt(Math.round(now));
       };
-      return { ok: true, watch: { beginNs: BigInt(Math.round(beginNs)), registers: 1, retries: 0, disarm } };
+      const letGo = (): void => {
+        one.next = firstFrom(trace.time_ns, now);
+        one.on = true;
+      };
+      return { ok: true, watch: { registers: 1, retries: 0, letGo, expose() {}, disarm } };
+    },
+    begin(watches) {
+      for (const { letGo } of watches) letGo();
+      return BigInt(Math.round(now));
     },
     state(slot) {
       const one = armed.get(slot);

@@ -26,7 +26,9 @@ export interface ActiveWatch {
   readonly armed: ArmedWatch;
   readonly draw: Draw;
   readonly design: Design;
-  readonly deadlineNs: bigint;
+  /** When its exposure began; until then a moment before. */
+  beginNs: bigint;
+  deadlineNs: bigint;
   /** In the order of each CPU's ring. */
   readonly traps: Trap[];
   /** Set when its bytes or its process are gone. */
@@ -74,8 +76,8 @@ export function endOf(watch: ActiveWatch, state: SlotState, nowNs: bigint): Watc
 }
 
 /** The last trap; the begin where there was none. */
-function lastTrapNs({ armed, traps }: ActiveWatch): bigint {
-  let last = armed.beginNs;
+function lastTrapNs({ beginNs, traps }: ActiveWatch): bigint {
+  let last = beginNs;
   for (const { role, timeNs } of traps) if (role !== ROLE.pair_w && timeNs > last) last = timeNs;
   return last;
 }
@@ -88,7 +90,7 @@ function exposureEnd(watch: ActiveWatch, end: WatchEnd, disarmedNs: bigint): big
   if (end.by === "trap_limit") return lastTrapNs(watch);
   // A time from the kernel may lie before the exposure, and after the clock that was read to disarm.
   const lastNs = end.atNs !== null && end.atNs < disarmedNs ? end.atNs : disarmedNs;
-  if (lastNs < watch.armed.beginNs) return watch.armed.beginNs;
+  if (lastNs < watch.beginNs) return watch.beginNs;
   return lastNs;
 }
 
@@ -100,7 +102,7 @@ export function finishWatch(
   state: SlotState,
   decode: AccessDecoder,
 ): FinishedWatch {
-  const { spec, armed, draw, design } = watch;
+  const { spec, armed, draw, design, beginNs } = watch;
   const recorded = watch.traps.filter((trap) => trap.role !== ROLE.pair_w).length;
   if (recorded < Math.min(state.hits, spec.trapLimit) + state.continued) {
     return { complete: false, rows: watch.traps.length };
@@ -111,9 +113,9 @@ export function finishWatch(
   const stopped = isAtOnce || (reachedLimit(spec, state) && stoppedBefore(watch, end));
   const limited = isAtOnce ? TRAP_LIMIT : limitEnd(watch, state);
   const why = stopped ? limited : end;
-  const endNs = isAtOnce ? armed.beginNs : exposureEnd(watch, why, disarmedNs);
+  const endNs = isAtOnce ? beginNs : exposureEnd(watch, why, disarmedNs);
   const bytes = { pid: spec.pid, addr: spec.addr, sizeBytes: spec.sizeBytes, mode: spec.mode };
-  const seen = seenAccesses(watch.traps, { ...bytes, beginNs: armed.beginNs, endNs }, decode);
+  const seen = seenAccesses(watch.traps, { ...bytes, beginNs, endNs }, decode);
   const accessRows = seen.accesses.map(
     ({ trap, op, evidence }): RowOf<"access"> => ({
       timestamp_ns: trap.timeNs,
@@ -133,7 +135,7 @@ export function finishWatch(
     }),
   );
   const watchRow: RowOf<"watch"> = {
-    timestamp_ns: armed.beginNs,
+    timestamp_ns: beginNs,
     end_ns: endNs,
     watch_id: watch.id,
     pid: spec.pid,

@@ -1,4 +1,4 @@
-/** Puts one watch into the debug registers of every CPU, and takes it out again. */
+/** Puts watches into the debug registers of every CPU, lets them begin together, and takes each out again. */
 
 import { monotonicNs } from "../../../kernel/libc.ts";
 import { pause } from "../../../kernel/urgent.ts";
@@ -24,12 +24,14 @@ export interface WatchSpec {
 }
 
 export interface ArmedWatch {
-  /** When the last register was on: the exposure begins. */
-  readonly beginNs: bigint;
   /** Registers that hold it, over all CPUs. */
   readonly registers: number;
   /** Retries after ENOSPC that were needed. */
   readonly retries: number;
+  /** Switches its registers on: what they trap on before `expose` is not recorded. */
+  letGo(): void;
+  /** Begins its exposure. */
+  expose(): void;
   /** Takes the watch out of every register; the clock just before the first. */
   disarm(): bigint;
 }
@@ -67,15 +69,10 @@ export interface ArmingPlace {
 }
 
 /**
- * Arms `spec`: takes every register switched off, links the program, lets them go, then begins the exposure.
- * Registers switch on one by one, so the traps before the last are charged to the budget and not recorded.
- * The kernel takes a register of a CPU, gives it back and changes its kind under a lock that waits for RCU, whose grace periods
- * end at ticks (bp_constraints_lock, kernel/events/hw_breakpoint.c), and on a busy CPU our turn begins at one: let go at once,
- * watches would begin at ticks, and always at the same moments of a program that works in steps of so many ticks.
- * @param rest_ns from the last register taken until they are let go: of a tick's time at random
+ * Takes every register for `spec`, switched off, and links the program.
  * @throws MrmTraceError environment when the kernel refuses for another reason than taken registers
  */
-export function armHeld({ programFd, slots, held }: ArmingPlace, spec: WatchSpec, rest_ns: number): ArmResult {
+export function armHeld({ programFd, slots, held }: ArmingPlace, spec: WatchSpec): ArmResult {
   const { slot, generation, addr, sizeBytes } = spec;
   using opened = new DisposableStack();
   const registers: { readonly role: number; readonly perCpu: readonly CpuRegister[] }[] = [];
@@ -94,17 +91,16 @@ export function armHeld({ programFd, slots, held }: ArmingPlace, spec: WatchSpec
   for (const { role, perCpu } of registers) {
     for (const { event } of perCpu) links.use(linkPerfEvent(programFd, event, cookieOf(generation, slot, role)));
   }
-  pause(rest_ns / MS_NS);
-  for (const { perCpu } of registers) for (const register of perCpu) register.begin(spec.refreshCount);
-  slots.arm(slot);
-  const beginNs = monotonicNs();
   const armed = opened.move();
   return {
     ok: true,
     watch: {
-      beginNs,
       registers: registers.reduce((sum, { perCpu }) => sum + perCpu.length, 0),
       retries,
+      letGo() {
+        for (const { perCpu } of registers) for (const register of perCpu) register.begin(spec.refreshCount);
+      },
+      expose: () => slots.arm(slot),
       disarm() {
         const endNs = monotonicNs();
         for (const { role, perCpu } of registers) {
@@ -115,4 +111,20 @@ export function armHeld({ programFd, slots, held }: ArmingPlace, spec: WatchSpec
       },
     },
   };
+}
+
+/**
+ * Lets watches go whose registers are taken, and begins their exposures at one moment, which is the end of all that arming takes from a program
+ * whose CPU we run on: the rest is near. Registers switch on one by one, so the traps before are charged to the budget and not recorded.
+ * The kernel takes a register of a CPU, gives it back and changes its kind under a lock that waits for RCU, whose grace periods
+ * end at ticks (bp_constraints_lock, kernel/events/hw_breakpoint.c), and on a busy CPU our turn begins at one: let go at once,
+ * watches would begin at ticks, and always at the same moments of a program that works in steps of so many ticks.
+ * @param rest_ns until they are let go: of a tick's time at random
+ * @returns the moment, CLOCK_MONOTONIC
+ */
+export function beginTogether(watches: readonly ArmedWatch[], rest_ns: number): bigint {
+  pause(rest_ns / MS_NS);
+  for (const watch of watches) watch.letGo();
+  for (const watch of watches) watch.expose();
+  return monotonicNs();
 }

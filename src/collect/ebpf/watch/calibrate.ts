@@ -1,10 +1,10 @@
 /** What a trap and a retarget cost on this machine, measured on loops of our own before the target is watched. */
+import { keptOff } from "../../../kernel/affinity.ts";
 import { stableBytes } from "../../../kernel/foreign-memory.ts";
 import { monotonicNs, threadCpuNs } from "../../../kernel/libc.ts";
 import { type MachineCode, openMachineCode, type Spinner } from "../../../kernel/machine-code.ts";
-import { runQueueWaitNs } from "../../../kernel/run-queue-wait.ts";
 import { type CopySlowdown, copySlowdown } from "../copies/copy-slowdown.ts";
-import { type ArmedWatch, armHeld, type WatchSpec } from "./arm.ts";
+import { type ArmedWatch, armHeld, beginTogether, type WatchSpec } from "./arm.ts";
 import type { WatchCosts } from "./budget.ts";
 import { type HeldRegisters, heldRegisters } from "./registers/held-registers.ts";
 import type { SharedSlots } from "./slots.ts";
@@ -34,15 +34,17 @@ export interface Calibration extends WatchCosts {
 const ASSUMED: WatchCosts = { trapNs: 16_000, retargetNs: 60_000 };
 const BLOCKS = 10;
 const TRAPS_PER_BLOCK = 100;
-const RETARGETS_PER_BLOCK = 20;
+const RETARGET_BLOCKS = 20;
+const RETARGETS_PER_BLOCK = 10;
 /** More than the caches of one CPU hold, the one that all share left out. */
 const SWEPT_BYTES = 4 << 20;
 const SWEEPS_PER_BLOCK = 10;
 const COLD_BLOCKS = 10;
 /** A cost below this is noise of the clock, and would let the budget arm without end. */
 const LEAST_NS = 500;
-/** On a busy machine the counting thread may tell nothing; a retarget, two interrupts, is never cheaper than a trap. */
-const RETARGET_ATTEMPTS = 3;
+/** Blocks in which another program had the CPU tell nothing: as many are tried, and so few are enough. */
+const MOST_BLOCKS = 100;
+const ENOUGH_BLOCKS = 5;
 /** Retargets cost 3 to 5 traps on the machines that were measured. */
 const TRAPS_PER_RETARGET = 4;
 
@@ -85,8 +87,9 @@ function armOn({ place, code, held }: Loop, trapLimit: number, refreshCount: num
     trapLimit,
     refreshCount,
   };
-  const result = armHeld({ ...place, held }, spec, 0);
+  const result = armHeld({ ...place, held }, spec);
   if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
+  beginTogether([result.watch], 0);
   return result.watch;
 }
 
@@ -162,19 +165,28 @@ function measureColdTrap(loop: Loop, countsEveryTrap: boolean): number {
   return median(more);
 }
 
-/** Turns per ns of a counting thread while `work` runs, its waits for a CPU left out; and how long that took. */
-function rateDuring(spinner: Spinner, work: () => void): { rate: number; elapsedNs: number } {
-  const waited = runQueueWaitNs(spinner.tid);
-  const turns = spinner.turns();
-  const begin = monotonicNs();
-  work();
-  const wallNs = Number(monotonicNs() - begin);
-  const done = (spinner.turns() - turns) >>> 0;
-  const elapsedNs = Math.max(1, wallNs - (runQueueWaitNs(spinner.tid) - waited));
-  return { rate: done / elapsedNs, elapsedNs };
+/** In ticks of the processor's clock. */
+interface HeldUp {
+  readonly stopped: number;
+  readonly elapsed: number;
 }
 
-/** What arming and disarming a register takes from a CPU that counts: median over blocks beside idle ones. */
+/**
+ * What interrupts took meanwhile of a thread that never rests, and how long that was; null where another had its CPU.
+ */
+function heldUpDuring({ code }: Loop, spinner: Spinner, work: () => void): HeldUp | null {
+  const [begin, stopped, away] = [code.ticks(), spinner.stoppedTicks(), spinner.awayTicks()];
+  work();
+  const end = code.ticks();
+  // It notices that it was away when it is back.
+  if (spinner.awayTicks() > away || end - spinner.lastTicks() > (end - begin) / 2) return null;
+  return { stopped: spinner.stoppedTicks() - stopped, elapsed: end - begin };
+}
+
+/**
+ * What arming and disarming a register takes from a CPU that is busy: median over blocks, less what its other interrupts take in as long.
+ * @returns 0 where other programs left it too little of the CPU to see that
+ */
 function measureRetarget(loop: Loop): number {
   const { place, code } = loop;
   const retargets = () => {
@@ -184,17 +196,26 @@ function measureRetarget(loop: Loop): number {
   retargets();
   const ownNs = (threadCpuNs() - alone) / RETARGETS_PER_BLOCK;
   if (place.cpus.length < 2) return ownNs;
-  using spinner = code.spin(place.cpus.at(-1) ?? 0);
-  const lost: number[] = [];
-  for (let block = 0; block < BLOCKS; block++) {
-    const busy = rateDuring(spinner, retargets);
-    const until = monotonicNs() + BigInt(Math.round(busy.elapsedNs));
-    const idle = rateDuring(spinner, () => {
-      while (monotonicNs() < until) {}
+  const cpu = place.cpus.at(-1) ?? 0;
+  using spinner = code.spin(cpu);
+  using _ = keptOff(cpu);
+  const armed: HeldUp[] = [];
+  const idle: HeldUp[] = [];
+  const [begin, beginNs] = [code.ticks(), monotonicNs()];
+  for (let block = 0; block < MOST_BLOCKS && Math.min(armed.length, idle.length) < RETARGET_BLOCKS; block++) {
+    const from = code.ticks();
+    const while_armed = heldUpDuring(loop, spinner, retargets);
+    const until = 2 * code.ticks() - from;
+    const meanwhile = heldUpDuring(loop, spinner, () => {
+      while (code.ticks() < until) {}
     });
-    if (idle.rate > 0) lost.push(((1 - busy.rate / idle.rate) * busy.elapsedNs) / RETARGETS_PER_BLOCK);
+    if (while_armed !== null) armed.push(while_armed);
+    if (meanwhile !== null) idle.push(meanwhile);
   }
-  return median(lost);
+  if (Math.min(armed.length, idle.length) < ENOUGH_BLOCKS) return 0;
+  const tickNs = Number(monotonicNs() - beginNs) / (code.ticks() - begin);
+  const otherShare = median(idle.map(({ stopped, elapsed }) => stopped / elapsed));
+  return (median(armed.map(({ stopped, elapsed }) => stopped - otherShare * elapsed)) * tickNs) / RETARGETS_PER_BLOCK;
 }
 
 /**
@@ -216,21 +237,21 @@ export function calibrate(place: CalibrationPlace): Calibration {
     const warmTrapNs = Math.max(LEAST_NS, measureTrap(loop, countsEveryTrap));
     // Models are larger than caches: what a trap takes of them is what the budget pays.
     const trapNs = Math.max(warmTrapNs, measureColdTrap(loop, countsEveryTrap));
-    let retargetNs = 0;
-    for (let i = 0; i < RETARGET_ATTEMPTS && retargetNs < trapNs; i++) retargetNs = measureRetarget(loop);
+    const retargetNs = measureRetarget(loop);
+    // A retarget, two interrupts, is never cheaper than a trap.
     const plausible = retargetNs >= trapNs;
     // A register for one trap, on a word that nobody touches.
     const copies = copySlowdown(code, () => armOn(loop, 1, 1));
     return {
       trapNs,
       warmTrapNs,
-      retargetNs: plausible ? retargetNs : TRAPS_PER_RETARGET * trapNs,
+      retargetNs: plausible ? retargetNs : Math.max(trapNs, TRAPS_PER_RETARGET * warmTrapNs),
       measured: plausible,
       whyAssumed: plausible ? null : `the CPUs were too busy to time a retarget: taken as ${TRAPS_PER_RETARGET} traps`,
       countsEveryTrap,
       keepsRegisters,
       traps: BLOCKS * TRAPS_PER_BLOCK + (1 + COLD_BLOCKS) * SWEEPS_PER_BLOCK,
-      retargets: BLOCKS * RETARGETS_PER_BLOCK,
+      retargets: RETARGET_BLOCKS * RETARGETS_PER_BLOCK,
       copies,
     };
   } catch (error) {

@@ -1,17 +1,14 @@
 /** Registers that are kept for a watch until its time is over, though it may have ended before. */
 
-export interface Reservation {
-  /** Registers on every CPU. */
-  readonly registers: number;
-  readonly isLong: boolean;
-  readonly deadlineNs: bigint;
-}
+import { registersOf } from "./arm.ts";
+import { type Design, isLong } from "./design.ts";
 
 export interface Reservations {
   /** Registers kept now on every CPU, and those of them that long watches have. */
   readonly held: number;
   readonly heldLong: number;
-  add(reservation: Reservation): void;
+  /** Keeps the registers of a watch until then: one that is armed begins a little later, and so ends. */
+  add(design: Design, untilNs: () => bigint): void;
   /** Lets go of those whose time is over. */
   expire(nowNs: bigint): void;
 }
@@ -21,21 +18,21 @@ export interface Reservations {
  * where the program is busy. So a place is free when the time of its watch is over, and not before.
  */
 export function createReservations(): Reservations {
-  let kept: Reservation[] = [];
-  const sumOf = (some: readonly Reservation[]): number => some.reduce((sum, { registers }) => sum + registers, 0);
+  let kept: { readonly design: Design; readonly untilNs: () => bigint }[] = [];
+  const sumOf = (some: typeof kept): number =>
+    some.reduce((sum, { design }) => sum + registersOf(design.mode).length, 0);
   return {
     get held() {
       return sumOf(kept);
     },
     get heldLong() {
-      return sumOf(kept.filter(({ isLong }) => isLong));
+      return sumOf(kept.filter(({ design }) => isLong(design)));
     },
-    add(reservation) {
-      kept.push(reservation);
+    add(design, untilNs) {
+      kept.push({ design, untilNs });
     },
     expire(nowNs) {
-      if (kept.some(({ deadlineNs }) => deadlineNs <= nowNs))
-        kept = kept.filter(({ deadlineNs }) => deadlineNs > nowNs);
+      if (kept.some(({ untilNs }) => untilNs() <= nowNs)) kept = kept.filter(({ untilNs }) => untilNs() > nowNs);
     },
   };
 }

@@ -5,7 +5,7 @@ import { onlineCpus } from "../../../kernel/cpus.ts";
 import { monotonicNs, threadCpuNs, tickNs } from "../../../kernel/libc.ts";
 import type { Looks } from "../../../kernel/looks.ts";
 import type { LedgerPlace, LedgerRow } from "../../../schema/ledger.ts";
-import { type ArmResult, armHeld, type WatchSpec } from "./arm.ts";
+import { type ArmedWatch, type ArmResult, armHeld, beginTogether, type WatchSpec } from "./arm.ts";
 import type { Calibration } from "./calibrate.ts";
 import { heldRegisters } from "./registers/held-registers.ts";
 import { type RegisterRoom, registerRoom } from "./registers/register-room.ts";
@@ -28,8 +28,10 @@ export interface WatchMachine extends Disposable {
   cpuNs(): number;
   /** The number of a watch that begins: no other has had it for a long time. */
   nextGeneration(): number;
-  /** Puts a watch into its registers on every CPU. */
+  /** Takes the registers of a watch on every CPU. */
   arm(spec: WatchSpec): ArmResult;
+  /** Begins watches that were armed; the moment, CLOCK_MONOTONIC. */
+  begin(watches: readonly ArmedWatch[]): bigint;
   state(slot: number): SlotState;
   /** New traps on one CPU, by what they were. */
   takeTraps(cpu: number): CpuTraps;
@@ -109,7 +111,8 @@ export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMach
     nowNs: monotonicNs,
     cpuNs: threadCpuNs,
     nextGeneration: program.nextGeneration,
-    arm: (spec) => armHeld(place, spec, tick_ns * Math.random()),
+    arm: (spec) => armHeld(place, spec),
+    begin: (watches) => beginTogether(watches, tick_ns * Math.random()),
     state: slots.state,
     takeTraps: slots.takeTraps,
     drain: program.drain,

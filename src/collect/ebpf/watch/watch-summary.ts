@@ -6,6 +6,7 @@ import type { SeenAccesses } from "./accesses.ts";
 import type { BudgetTurn } from "./budget-turns.ts";
 import type { Calibration } from "./calibrate.ts";
 import type { Tracer } from "./free-registers.ts";
+import type { CpuTraps } from "./slots.ts";
 
 /** What the rows of the account of watches are of. */
 export const ACCESSES = { stream: "access", source: "watch", way: null } as const;
@@ -86,6 +87,16 @@ export interface WatchSummary {
     /** Which budget held from when on; null where it was one all the time. */
     readonly turns: readonly BudgetTurn[] | null;
   };
+}
+
+/** Adds the new traps of a CPU. */
+export function countTraps(counts: WatchCounts, { traps, stale, foreign, early, beyond, probed }: CpuTraps): void {
+  counts.traps += traps;
+  counts.stale_traps += stale;
+  counts.foreign_traps += foreign;
+  counts.early_traps += early;
+  counts.beyond_traps += beyond;
+  counts.probe_traps += probed;
 }
 
 /** Adds what a finished watch saw. */

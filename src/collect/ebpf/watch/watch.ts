@@ -4,12 +4,12 @@ import type { Looks } from "../../../kernel/looks.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
 import { seededDraws, seededRandom } from "../../../statistics/prng.ts";
 import { besideWatches, type StringTicks } from "../copies/beside-watches.ts";
-import { finishWatch, type WatchEnd } from "./active-watch.ts";
+import { type ActiveWatch, finishWatch, type WatchEnd } from "./active-watch.ts";
 import { activeWatches, type Ending } from "./active-watches.ts";
 import { registersOf } from "./arm.ts";
 import { createBudget } from "./budget.ts";
 import { budgetTurns } from "./budget-turns.ts";
-import { type Design, isLong } from "./design.ts";
+import type { Design } from "./design.ts";
 import { type DrawSources, drawnWatches } from "./drawn-watches.ts";
 import { lateNotes } from "./late-polls.ts";
 import { type NamedWords, namedWatches } from "./named.ts";
@@ -19,7 +19,7 @@ import type { CpuTraps } from "./slots.ts";
 import type { IsGone, PlannedWatch } from "./watch-choice.ts";
 import { openWatchMachine, type WatchMachine } from "./watch-machine.ts";
 import { gatherWatchRows } from "./watch-rows.ts";
-import { ACCESSES, countFinished, decodedRow, emptyCounts, type WatchSummary } from "./watch-summary.ts";
+import { ACCESSES, countFinished, countTraps, decodedRow, emptyCounts, type WatchSummary } from "./watch-summary.ts";
 
 export type { WatchSummary } from "./watch-summary.ts";
 
@@ -87,6 +87,8 @@ const overlapping =
   (owner, first, bytes) =>
     owner === pid && first < addr + sizeBytes && addr < first + BigInt(bytes);
 
+const deadlineOf = ({ dwellLimitNs }: Design, beginNs: bigint): bigint => beginNs + BigInt(Math.round(dwellLimitNs));
+
 const namedOf = ({ named }: WatchOptions) =>
   named === undefined || named.words.length === 0 ? null : namedWatches(named);
 
@@ -117,11 +119,12 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   const reservations = createReservations();
   const beginNs = machine.nowNs();
   const active = activeWatches();
+  /** Those that are armed and have not begun. */
+  const waiting: ActiveWatch[] = [];
   const rows = gatherWatchRows(beginNs);
   const counts = emptyCounts();
   const late = lateNotes(options.isPrompt === true);
   const agreement = { agreed: 0, compared: 0 };
-  let lastId = 0;
   let chargedLooksNs = 0;
   let lagNs = 0;
   /** Of times with a watch, and when the latest began: a watch that stops itself is there until it is noticed. */
@@ -147,15 +150,10 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     const byTarget = taken.reduce((sum, one) => sum + trapsByTarget(one), 0);
     const continued = byTarget > 0 ? Math.min(1, active.continued(machine.state) / byTarget) : 0;
     for (const one of taken) {
-      const { cpu, traps, stale, foreign, early, beyond, probed } = one;
+      const { cpu, traps, foreign, early, probed } = one;
       budget.chargeTraps(cpu, traps);
       budget.defer(cpu, foreign + early + probed + continued * trapsByTarget(one));
-      counts.traps += traps;
-      counts.stale_traps += stale;
-      counts.foreign_traps += foreign;
-      counts.early_traps += early;
-      counts.beyond_traps += beyond;
-      counts.probe_traps += probed;
+      countTraps(counts, one);
     }
   }
 
@@ -223,22 +221,16 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     }
   }
 
-  /** Keeps the place of a watch until its time is over. */
-  function keepPlace(design: Design, deadlineNs: bigint): void {
-    reservations.add({ registers: registersOf(design.mode).length, isLong: isLong(design), deadlineNs });
-  }
-
-  /** Arms one watch on every CPU; false where the registers were gone. */
+  /** Arms one watch on every CPU, to begin with the others of its turn; false where the registers were gone. */
   function arm({ draw, design }: PlannedWatch, nowNs: bigint): boolean {
-    const { pid } = draw.region;
-    machine.learn(pid);
+    const { addr, sizeBytes, region } = draw;
+    const { mode, trapLimit } = design;
+    machine.learn(region.pid);
     const slot = active.freeSlot();
     if (slot === null) return false;
-    const { mode, trapLimit } = design;
-    const { addr, sizeBytes } = draw;
     const generation = machine.nextGeneration();
     const refreshCount = calibration.countsEveryTrap ? trapLimit : 1;
-    const spec = { slot, generation, pid, addr, sizeBytes, mode, trapLimit, refreshCount };
+    const spec = { slot, generation, pid: region.pid, addr, sizeBytes, mode, trapLimit, refreshCount };
     if (active.held() === 0) copies?.note(false);
     const result = machine.arm(spec);
     budget.chargeRetargets(registersOf(mode).length);
@@ -249,12 +241,25 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       return false;
     }
     counts.armings += 1;
-    lagNs += Number(result.watch.beginNs - (options.knownUntilNs?.(nowNs) ?? nowNs));
-    lastId += 1;
-    const deadlineNs = result.watch.beginNs + BigInt(Math.round(design.dwellLimitNs));
-    if (choice.isBudgeted) keepPlace(design, deadlineNs);
-    firstNs ??= result.watch.beginNs;
-    active.add({ id: lastId, spec, armed: result.watch, draw, design, deadlineNs, traps: [], end: null });
+    const first = { armed: result.watch, beginNs: nowNs, deadlineNs: deadlineOf(design, nowNs) };
+    const watch: ActiveWatch = { id: counts.armings, spec, draw, design, ...first, traps: [], end: null };
+    if (choice.isBudgeted) reservations.add(design, () => watch.deadlineNs);
+    active.add(watch);
+    waiting.push(watch);
+    return true;
+  }
+
+  /** Begins the watches of this turn, as the last thing of it; false where there are none. */
+  function begin(nowNs: bigint): boolean {
+    if (waiting.length === 0) return false;
+    const knownNs = options.knownUntilNs?.(nowNs) ?? nowNs;
+    const beginNs = machine.begin(waiting.map(({ armed }) => armed));
+    for (const watch of waiting.splice(0)) {
+      watch.beginNs = beginNs;
+      watch.deadlineNs = deadlineOf(watch.design, beginNs);
+      lagNs += Number(beginNs - knownNs);
+    }
+    firstNs ??= beginNs;
     return true;
   }
 
@@ -276,7 +281,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     if (planned === null) return false;
     for (const one of planned) {
       pace.armed(one.design);
-      if (one.draw === null) keepPlace(one.design, nowNs + BigInt(Math.round(one.design.dwellLimitNs)));
+      if (one.draw === null) reservations.add(one.design, () => deadlineOf(one.design, nowNs));
       const before = cpus.length;
       if (one.draw === null || arm(one, nowNs)) continue;
       // Where a CPU went off line the others have as many registers as ever.
@@ -352,10 +357,9 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     },
     arm(nowNs) {
       if (stopped !== null) return false;
-      const before = counts.armings;
       const most = choice.isBudgeted ? pace.atOnce : NAMED_AT_ONCE;
       for (let i = 0; i < most && armNext(nowNs); i++);
-      return counts.armings > before;
+      return begin(nowNs);
     },
     batches() {
       const nowNs = machine.nowNs();

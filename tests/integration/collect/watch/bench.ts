@@ -3,7 +3,7 @@
 import { createCodeMap } from "../../../../src/code/code-bytes.ts";
 import { createAccessDecoder } from "../../../../src/code/trap-operation.ts";
 import { type SeenAccesses, seenAccesses } from "../../../../src/collect/ebpf/watch/accesses.ts";
-import { armHeld } from "../../../../src/collect/ebpf/watch/arm.ts";
+import { armHeld, beginTogether } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { type HeldRegisters, heldRegisters } from "../../../../src/collect/ebpf/watch/registers/held-registers.ts";
 import { openSlots, type SharedSlots, type SlotState } from "../../../../src/collect/ebpf/watch/slots.ts";
 import { forEachTrap, type Trap } from "../../../../src/collect/ebpf/watch/traps.ts";
@@ -95,8 +95,9 @@ export async function openBench(reuse: Readonly<Record<string, number>> = {}, he
       generation += 1;
       const spec = { slot: 3, generation, pid, addr, sizeBytes: 8, mode, trapLimit, refreshCount: 1 };
       code.learn(pid);
-      const result = armHeld({ programFd, slots, held }, spec, 0);
+      const result = armHeld({ programFd, slots, held }, spec);
       if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
+      const beginNs = beginTogether([result.watch], 0);
       let endNs: bigint;
       try {
         await work();
@@ -109,7 +110,7 @@ export async function openBench(reuse: Readonly<Record<string, number>> = {}, he
           if (of === generation) traps.push(trap);
         }),
       );
-      const watched = { pid, addr, sizeBytes: 8, mode, beginNs: result.watch.beginNs, endNs };
+      const watched = { pid, addr, sizeBytes: 8, mode, beginNs, endNs };
       const { registers } = result.watch;
       return { seen: seenAccesses(traps, watched, decode), state: slots.state(3), traps, registers };
     },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { armHeld, type WatchSpec } from "../../../../src/collect/ebpf/watch/arm.ts";
+import { armHeld, beginTogether, type WatchSpec } from "../../../../src/collect/ebpf/watch/arm.ts";
 import type { Calibration } from "../../../../src/collect/ebpf/watch/calibrate.ts";
 import { probeRegisters } from "../../../../src/collect/ebpf/watch/free-registers.ts";
 import { type HeldRegisters, heldRegisters } from "../../../../src/collect/ebpf/watch/registers/held-registers.ts";
@@ -169,7 +169,8 @@ describe.if(!calibration.countsEveryTrap)("a register that is held", () => {
           };
           const place = { programFd: bench.programFd, slots: bench.slots, held: which === "held" ? held : once };
           const begin = sleeps();
-          const result = armHeld(place, spec, 0);
+          const result = armHeld(place, spec);
+          if (result.ok) beginTogether([result.watch], 0);
           slept[which] += sleeps() - begin;
           await Bun.sleep(15);
           if (!result.ok) throw new Error(`no register: errno ${result.errno}`);

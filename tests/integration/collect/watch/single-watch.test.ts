@@ -167,7 +167,6 @@ describe("registers", () => {
     const result = armHeld(
       { programFd: -1, slots: bench.slots, held: newRegisters() },
       { ...spec, trapLimit: 8, refreshCount: 1 },
-      0,
     );
     expect(result).toEqual({ ok: false, errno: 28, retries: 50 });
     held.dispose();

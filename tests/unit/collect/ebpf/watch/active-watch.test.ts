@@ -17,7 +17,8 @@ function watchWith(times: readonly number[], refreshCount = 1): ActiveWatch {
   return {
     id: 1,
     spec: { slot: 0, generation: 1, pid: 1, addr: 4096n, sizeBytes: 8, mode: "rw", trapLimit: LIMIT, refreshCount },
-    armed: { beginNs: 1000n, registers: 2, retries: 0, disarm: () => 9000n },
+    armed: { registers: 2, retries: 0, letGo() {}, expose() {}, disarm: () => 9000n },
+    beginNs: 1000n,
     draw: { region, addr: 4096n, sizeBytes: 8, stratumBytes: 8, inclusionProbability: 1, drawWeight: 1 },
     design: { name: "short", mode: "rw", trapLimit: LIMIT, dwellLimitNs: 1e8 },
     deadlineNs: 100_000_000n,
