@@ -14,6 +14,7 @@ import { type DrawSources, drawnWatches } from "./drawn-watches.ts";
 import { lateNotes } from "./late-polls.ts";
 import { type NamedWords, namedWatches } from "./named.ts";
 import { createPace } from "./pace.ts";
+import { type CpusOfTarget, followCpus } from "./registers/followed-cpus.ts";
 import { createReservations } from "./reservations.ts";
 import type { CpuTraps } from "./slots.ts";
 import type { IsGone, PlannedWatch } from "./watch-choice.ts";
@@ -23,7 +24,7 @@ import { ACCESSES, countFinished, countTraps, decodedRow, emptyCounts, type Watc
 
 export type { WatchSummary } from "./watch-summary.ts";
 
-export interface WatchOptions extends DrawSources {
+export interface WatchOptions extends DrawSources, CpusOfTarget {
   /** Share of each CPU that watching may cost the target, in percent. */
   readonly budgetPct: number;
   /** Registers to use on each CPU at most. */
@@ -31,10 +32,6 @@ export interface WatchOptions extends DrawSources {
   readonly seed: number;
   /** CPUs on which the target may run; all that are online when it is empty. */
   readonly affinityCpus: readonly number[];
-  /** CPUs on which the target may run by now and that are not among these; none where it is absent. */
-  readonly cpusBeside?: (cpus: readonly number[]) => readonly number[];
-  /** Those of these CPUs that are off line, where nobody runs; none where it is absent. */
-  readonly cpusOffline?: (cpus: readonly number[]) => readonly number[];
   /** True where this thread has a CPU soon after it wakes: then a poll that comes late says more. */
   readonly isPrompt?: boolean;
   /** Words to watch in place of drawn ones, outside the budget. */
@@ -77,8 +74,6 @@ const TURNS = 0x7475726e;
 const COPIES_NOTED_NS = 50_000_000n;
 /** Named words are armed again without a pause. */
 const NAMED_AT_ONCE = 4;
-/** Threads are asked for their CPUs after so many times as long as that took, as there may be many: meanwhile rows wait. */
-const CPUS_REST = 200n;
 /** All registers are taken. For another reason the kernel refuses one of a CPU that is off line. */
 const ENOSPC = 28;
 
@@ -123,6 +118,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   const waiting: ActiveWatch[] = [];
   const rows = gatherWatchRows(beginNs);
   const counts = emptyCounts();
+  const followed = followCpus(machine, options);
   const late = lateNotes(options.isPrompt === true);
   const agreement = { agreed: 0, compared: 0 };
   let chargedLooksNs = 0;
@@ -131,11 +127,8 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   let armedNs = 0;
   let firstNs: bigint | null = null;
   let copiesNotedNs = beginNs;
-  /** Up to when the target was on CPUs with registers only. */
-  let insideNs = beginNs;
   /** Up to when watches whose time is over have given their registers back. */
   let finishedNs = beginNs;
-  let cpusDueNs = beginNs;
   let budgetPct = options.budgetPct;
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
 
@@ -157,28 +150,17 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     }
   }
 
-  /**
-   * A thread may be allowed on more CPUs than when watching began, as where a command picks those of the program that it then begins: what it did
-   * there since it was last asked for came to no register. So no row is given away before that, and watches go on with all of them.
-   * One that is off line is left out until it is back: then it is such a CPU, as what it held in between is gone.
-   */
+  /** No row is given away before this, and watches go on with registers on all CPUs. */
   function lookAtCpus(): void {
-    const nowNs = machine.nowNs();
-    const offline = options.cpusOffline?.(cpus) ?? [];
-    const more = options.cpusBeside?.(cpus) ?? [];
-    // To give registers back takes longer than to ask, and comes seldom.
-    cpusDueNs = nowNs + CPUS_REST * (machine.nowNs() - nowNs);
-    if (offline.length > 0 && offline.length < cpus.length) machine.narrow(offline);
-    if (more.length > 0) {
-      const { watches, accesses } = rows.drop();
-      counts.finished -= watches;
-      counts.elsewhere += watches;
-      counts.access_rows -= accesses;
-      active.endWhere(() => true, { by: "lost", atNs: insideNs });
-      machine.widen(more);
-      budget.widen(more);
-    }
-    insideNs = nowNs;
+    const more = followed.look();
+    if (more === null) return;
+    const { watches, accesses } = rows.drop();
+    counts.finished -= watches;
+    counts.elsewhere += watches;
+    counts.access_rows -= accesses;
+    active.endWhere(() => true, { by: "lost", atNs: more.insideNs });
+    machine.widen(more.cpus);
+    budget.widen(more.cpus);
   }
 
   function chargeLooks(): void {
@@ -363,7 +345,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     },
     batches() {
       const nowNs = machine.nowNs();
-      if (!rows.isDue(nowNs) || nowNs < cpusDueNs) return [];
+      if (!rows.isDue(nowNs) || !followed.isDue(nowNs)) return [];
       lookAtCpus();
       return rows.take(machine.nowNs());
     },
