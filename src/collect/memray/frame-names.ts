@@ -1,7 +1,7 @@
 /** Names and lines of frames: code objects since version 12, frames with their line in version 11. */
 import { lineOf } from "./format/line-table.ts";
 
-/** Names and line tables together; what comes after that has no name. */
+/** Names and line tables together; what has no room has no name. */
 const MAX_BYTES = 48 * 2 ** 20;
 /** What an entry costs beside its text and table. */
 const ENTRY_BYTES = 400;
@@ -34,14 +34,15 @@ export function openFrameNames(pythonVersion: number): FrameNames {
       return overflow;
     },
     add(id, code) {
-      if (bytes > MAX_BYTES) {
+      const shared = files.get(code.file);
+      const textBytes = 2 * (code.name.length + (shared === undefined ? code.file.length : 0));
+      const entryBytes = ENTRY_BYTES + textBytes + (code.lineTable?.length ?? 0);
+      if (bytes + entryBytes > MAX_BYTES) {
         overflow += 1;
         return;
       }
-      const shared = files.get(code.file);
       if (shared === undefined) files.set(code.file, code.file);
-      const textBytes = 2 * (code.name.length + (shared === undefined ? code.file.length : 0));
-      bytes += ENTRY_BYTES + textBytes + (code.lineTable?.length ?? 0);
+      bytes += entryBytes;
       codes.set(id, { ...code, file: shared ?? code.file });
     },
     describe(id, instruction) {
