@@ -30,17 +30,22 @@ const SPIN = [
   [0x48, 0x83, 0x7f, 0x08, 0x00, 0x74, 0xce, 0x31, 0xc0, 0xc3],
 ].flat();
 const SPIN_AT = 64;
-/** Shorter stops are its own turns, longer ones another thread on its CPU: 0.2 us to 1 ms at 2 to 5 GHz. */
-const STOP_TICKS = [1000n, 2_000_000n] as const;
+/** Shorter stops are its own turns, longer ones another thread on its CPU: 0.2 us to 0.1 ms. */
+const STOP_TICKS = [1000n, 300_000n] as const;
 /** copy(to, from, bytes): rep movsb. */
 const COPY = [0x48, 0x89, 0xd1, 0xf3, 0xa4, 0xc3];
 const COPY_AT = 192;
 
-/** sweep(word, n, bytes, count): n times, reads one word of each of count cache lines and then adds 1 to the word. */
+/**
+ * sweep(word, n, bytes, count, out): n times, reads one word of each of count cache lines and then adds 1 to the word; out[i] is how many ticks of
+ * the processor's clock that took.
+ */
 const SWEEP = [
-  [0x48, 0x89, 0xd0, 0x49, 0x89, 0xc8],
-  [0x4c, 0x8b, 0x08, 0x48, 0x83, 0xc0, 0x40, 0x49, 0xff, 0xc8, 0x75, 0xf4],
-  [0x48, 0xff, 0x07, 0x48, 0xff, 0xce, 0x75, 0xe6, 0x31, 0xc0, 0xc3],
+  [0x48, 0x89, 0xd0, 0x49, 0x89, 0xc9],
+  [0x4c, 0x8b, 0x10, 0x48, 0x83, 0xc0, 0x40, 0x49, 0xff, 0xc9, 0x75, 0xf4],
+  [0x49, 0x89, 0xd3, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0x49, 0x89, 0xc2],
+  [0x48, 0xff, 0x07, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0x4c, 0x29, 0xd0],
+  [0x49, 0x89, 0x00, 0x49, 0x83, 0xc0, 0x08, 0x4c, 0x89, 0xda, 0x48, 0xff, 0xce, 0x75, 0xc1, 0x31, 0xc0, 0xc3],
 ].flat();
 const SWEEP_AT = 224;
 
@@ -59,8 +64,11 @@ export interface MachineCode extends Disposable {
   readonly wordAddr: bigint;
   /** Adds 1 to the word `n` times on this thread. */
   touch(n: number): void;
-  /** Adds 1 to the word `n` times on this thread, and reads a word of each cache line of `through` (64 bytes or more) before each. */
-  sweep(n: number, through: Uint8Array): void;
+  /**
+   * Adds 1 to the word `n` times on this thread, and reads a word of each cache line of `through` (64 bytes or more) before each.
+   * @returns how long each of these took, in ticks of the processor's clock
+   */
+  sweep(n: number, through: Uint8Array): number[];
   /** Copies all bytes of one over as many of another on this thread, by a string instruction. */
   copy(target: Uint8Array, source: Uint8Array): void;
   /** The processor's clock, the same on every CPU, in ticks of its own. */
@@ -116,7 +124,7 @@ export function openMachineCode(): MachineCode {
   });
   const sweep = CFunction({
     ptr: (code + SWEEP_AT) as Pointer,
-    args: [FFIType.u64, FFIType.u64, FFIType.ptr, FFIType.u64],
+    args: [FFIType.u64, FFIType.u64, FFIType.ptr, FFIType.u64, FFIType.ptr],
     returns: FFIType.void,
   });
   const wordAt = code + CODE_BYTES;
@@ -125,7 +133,11 @@ export function openMachineCode(): MachineCode {
   return {
     wordAddr: BigInt(wordAt),
     touch: (n) => void touch(wordAt, n),
-    sweep: (n, through) => void sweep(wordAt, n, through, Math.max(1, through.length >> 6)),
+    sweep(n, through) {
+      const took = stableBytes(8 * n);
+      sweep(wordAt, n, through, Math.max(1, through.length >> 6), took);
+      return Array.from(new BigUint64Array(took.buffer, took.byteOffset, n), Number);
+    },
     copy: (target, source) => void copy(target, source, Math.min(target.length, source.length)),
     ticks: () => Number(ticks()),
     spin(cpu) {

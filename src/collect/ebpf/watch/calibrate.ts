@@ -38,8 +38,7 @@ const RETARGET_BLOCKS = 20;
 const RETARGETS_PER_BLOCK = 10;
 /** More than the caches of one CPU hold, the one that all share left out. */
 const SWEPT_BYTES = 4 << 20;
-const SWEEPS_PER_BLOCK = 10;
-const COLD_BLOCKS = 10;
+const SWEEPS = 100;
 /** A cost below this is noise of the clock, and would let the budget arm without end. */
 const LEAST_NS = 500;
 /** Blocks in which another program had the CPU tell nothing: as many are tried, and so few are enough. */
@@ -142,27 +141,18 @@ function measureTrap(loop: Loop, countsEveryTrap: boolean): number {
   return median(blocks);
 }
 
-/** CPU time that a trap adds where the program reads more than its caches hold between two: it and the kernel evict each other's lines. */
+/** What a trap takes where the program reads more than its caches hold between two: the median of these. */
 function measureColdTrap(loop: Loop, countsEveryTrap: boolean): number {
   const { place, code } = loop;
   const through = stableBytes(SWEPT_BYTES).fill(1);
-  const timed = (): number => {
-    const begin = threadCpuNs();
-    code.sweep(SWEEPS_PER_BLOCK, through);
-    return (threadCpuNs() - begin) / SWEEPS_PER_BLOCK;
-  };
-  const more: number[] = [];
-  for (let block = 0; block <= COLD_BLOCKS; block++) {
-    const without = timed();
-    const watch = armOn(loop, SWEEPS_PER_BLOCK + 1, countsEveryTrap ? SWEEPS_PER_BLOCK + 1 : 1);
-    const beside = timed();
-    watch.disarm();
-    const { hits } = place.slots.state(0);
-    if (hits !== SWEEPS_PER_BLOCK) throw new Error(`${hits} of ${SWEEPS_PER_BLOCK} traps were seen`);
-    // The first block brings the code in.
-    if (block > 0) more.push(beside - without);
-  }
-  return median(more);
+  const watch = armOn(loop, SWEEPS + 1, countsEveryTrap ? SWEEPS + 1 : 1);
+  const [begin, beginNs] = [code.ticks(), monotonicNs()];
+  const took = code.sweep(SWEEPS, through);
+  const tickNs = Number(monotonicNs() - beginNs) / (code.ticks() - begin);
+  watch.disarm();
+  const { hits } = place.slots.state(0);
+  if (hits !== SWEEPS) throw new Error(`${hits} of ${SWEEPS} traps were seen`);
+  return median(took) * tickNs;
 }
 
 /** In ticks of the processor's clock. */
@@ -238,8 +228,8 @@ export function calibrate(place: CalibrationPlace): Calibration {
     // Models are larger than caches: what a trap takes of them is what the budget pays.
     const trapNs = Math.max(warmTrapNs, measureColdTrap(loop, countsEveryTrap));
     const retargetNs = measureRetarget(loop);
-    // A retarget, two interrupts, is never cheaper than a trap.
-    const plausible = retargetNs >= trapNs;
+    // A retarget, two interrupts, is never cheaper than a trap: what is less was not seen.
+    const plausible = retargetNs >= warmTrapNs;
     // A register for one trap, on a word that nobody touches.
     const copies = copySlowdown(code, () => armOn(loop, 1, 1));
     return {
@@ -250,7 +240,7 @@ export function calibrate(place: CalibrationPlace): Calibration {
       whyAssumed: plausible ? null : `the CPUs were too busy to time a retarget: taken as ${TRAPS_PER_RETARGET} traps`,
       countsEveryTrap,
       keepsRegisters,
-      traps: BLOCKS * TRAPS_PER_BLOCK + (1 + COLD_BLOCKS) * SWEEPS_PER_BLOCK,
+      traps: BLOCKS * TRAPS_PER_BLOCK + SWEEPS,
       retargets: RETARGET_BLOCKS * RETARGETS_PER_BLOCK,
       copies,
     };
