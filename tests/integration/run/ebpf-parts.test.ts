@@ -80,7 +80,8 @@ describe("a word that is named", () => {
     const program = compileProgram("touch-word", ["-no-pie"]);
     const addr = Bun.spawnSync([program]).stdout.toString().trim();
     const count = 60_000;
-    const said = await undisturbed(() => run(`mem:${addr}/8:rw`, [program, String(count), "2000"]));
+    // It lasts half a second and more also while no register is on, so that a run that begins late sees most of it.
+    const said = await undisturbed(() => run(`mem:${addr}/8:rw`, [program, String(count), "20000"]));
     expect(existsSync(join(said.run_dir, "capture", "fault"))).toBe(false);
     await using database = await openDatabase();
     const rowsOf = (stream: StreamName, columns: string) => {
@@ -94,7 +95,7 @@ describe("a word that is named", () => {
     // One instruction touches the word, again and again; a watch ends long before its limit and goes on at once.
     const [seen] = await rowsOf("access", "count(*)::INT AS n, count(DISTINCT ip)::INT AS ips, min(address) AS addr");
     expect(seen).toMatchObject({ ips: 1, addr: BigInt(addr) });
-    expect(Number(seen?.n)).toBeGreaterThan(8192);
+    expect(Number(seen?.n)).toBeGreaterThan(0.6 * count);
     expect(Number(seen?.n)).toBeLessThanOrEqual(count);
     expect(watches.reduce((sum, { n_hits }) => sum + Number(n_hits), 0)).toBe(Number(seen?.n));
     expect(watches.some(({ ended_by }) => ended_by === "trap_limit")).toBe(false);

@@ -30,8 +30,8 @@ export interface WatchMachine extends Disposable {
   nextGeneration(): number;
   /** Takes the registers of a watch on every CPU. */
   arm(spec: WatchSpec): ArmResult;
-  /** Begins watches that were armed; the moment, CLOCK_MONOTONIC. */
-  begin(watches: readonly ArmedWatch[]): bigint;
+  /** Begins watches that were armed: after a part of a tick at random, or at once; the moment, CLOCK_MONOTONIC. */
+  begin(watches: readonly ArmedWatch[], rests: boolean): bigint;
   state(slot: number): SlotState;
   /** New traps on one CPU, by what they were. */
   takeTraps(cpu: number): CpuTraps;
@@ -112,7 +112,7 @@ export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMach
     cpuNs: threadCpuNs,
     nextGeneration: program.nextGeneration,
     arm: (spec) => armHeld(place, spec),
-    begin: (watches) => beginTogether(watches, tick_ns * Math.random()),
+    begin: (watches, rests) => beginTogether(watches, rests ? tick_ns * Math.random() : 0),
     state: slots.state,
     takeTraps: slots.takeTraps,
     drain: program.drain,

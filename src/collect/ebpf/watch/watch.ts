@@ -179,19 +179,26 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     pace.change(pct, Number(nowNs - beginNs));
   }
 
-  /** Disarms, reads the last traps, and makes rows of what was seen. */
-  function finish(ending: readonly Ending[]): void {
+  /**
+   * Disarms, reads the last traps, and makes rows of what was seen.
+   * @param next what is done before these rows are made, which may take long
+   */
+  function finish(ending: readonly Ending[], next?: () => void): void {
     if (ending.length === 0) return;
     const disarmed = ending.map((one) => ({ ...one, disarmedNs: one.watch.armed.disarm() }));
     readTraps();
-    for (const { watch, end, disarmedNs } of disarmed) {
+    const over = disarmed.map((one) => ({ ...one, state: machine.state(one.watch.spec.slot) }));
+    for (const { watch, disarmedNs } of over) {
       active.remove(watch);
       if (active.held() === 0 && firstNs !== null) {
         armedNs += Number(disarmedNs - firstNs);
         copies?.note(true);
         firstNs = null;
       }
-      const result = finishWatch(watch, end, disarmedNs, machine.state(watch.spec.slot), machine.decode);
+    }
+    next?.();
+    for (const { watch, end, disarmedNs, state } of over) {
+      const result = finishWatch(watch, end, disarmedNs, state, machine.decode);
       if (!result.complete) {
         counts.incomplete += 1;
         counts.incomplete_rows += result.rows;
@@ -235,7 +242,10 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   function begin(nowNs: bigint): boolean {
     if (waiting.length === 0) return false;
     const knownNs = options.knownUntilNs?.(nowNs) ?? nowNs;
-    const beginNs = machine.begin(waiting.map(({ armed }) => armed));
+    const beginNs = machine.begin(
+      waiting.map(({ armed }) => armed),
+      choice.isBudgeted,
+    );
     for (const watch of waiting.splice(0)) {
       watch.beginNs = beginNs;
       watch.deadlineNs = deadlineOf(watch.design, beginNs);
@@ -271,6 +281,13 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       return false;
     }
     return true;
+  }
+
+  /** Arms what may be armed in this turn; false where that is nothing. */
+  function armMany(nowNs: bigint): boolean {
+    const most = choice.isBudgeted ? pace.atOnce : NAMED_AT_ONCE;
+    for (let i = 0; i < most && armNext(nowNs); i++);
+    return begin(nowNs);
   }
 
   function endWhere(isGone: IsGone, end: WatchEnd): void {
@@ -333,16 +350,12 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
         copies?.note(active.held() > 0);
       }
       readTraps();
-      finish(active.ending(machine.state, nowNs));
+      const armAgain = choice.isBudgeted ? undefined : () => void armMany(nowNs);
+      finish(active.ending(machine.state, nowNs), armAgain);
       finishedNs = nowNs;
       if (registers.lookAgain(active.held(), nowNs)) budget.chargeRetargets(1);
     },
-    arm(nowNs) {
-      if (stopped !== null) return false;
-      const most = choice.isBudgeted ? pace.atOnce : NAMED_AT_ONCE;
-      for (let i = 0; i < most && armNext(nowNs); i++);
-      return begin(nowNs);
-    },
+    arm: (nowNs) => stopped === null && armMany(nowNs),
     batches() {
       const nowNs = machine.nowNs();
       if (!rows.isDue(nowNs) || !followed.isDue(nowNs)) return [];
