@@ -9,8 +9,8 @@ export interface NamedWords {
   readonly words: readonly WatchedWord[];
 }
 
-/** Rows wait in memory until their watch ends: it is ended when it has so many, long before it would end itself. */
-export const ENOUGH_TRAPS = 8192;
+/** Rows wait in memory until their watch ends: it is ended when it has so many, whose rows are made before the ring is full again. */
+export const ENOUGH_TRAPS = 2048;
 const MOST_TRAPS = 1 << 16;
 const DWELL_NS = 10e9;
 
