@@ -1,4 +1,4 @@
-/** Binds processes, and this thread, to CPUs. */
+/** Binds threads and processes to CPUs. */
 import { readdirSync } from "node:fs";
 import { addressOf, stableBytes } from "./foreign-memory.ts";
 import { libc } from "./libc.ts";
@@ -14,12 +14,17 @@ function tidsOf(pid: number): number[] {
   }
 }
 
-/** Binds every thread of a process, and so what it starts later, to these CPUs; false where one could not be bound. */
-export function bindProcess(pid: number, cpus: readonly number[]): boolean {
+/** Binds one thread to these CPUs; false where the kernel refuses it. */
+export function bindThread(tid: number, cpus: readonly number[]): boolean {
   const mask = stableBytes(MASK_BYTES);
   for (const cpu of cpus) mask[cpu >> 3] = (mask[cpu >> 3] ?? 0) | (1 << (cpu & 7));
+  return libc.sched_setaffinity(tid, MASK_BYTES, addressOf(mask)) === 0;
+}
+
+/** Binds every thread of a process, and so what it starts later, to these CPUs; false where one could not be bound. */
+export function bindProcess(pid: number, cpus: readonly number[]): boolean {
   const tids = tidsOf(pid);
-  const bound = tids.filter((tid) => libc.sched_setaffinity(tid, mask.length, addressOf(mask)) === 0);
+  const bound = tids.filter((tid) => bindThread(tid, cpus));
   return tids.length > 0 && bound.length === tids.length;
 }
 

@@ -1,7 +1,8 @@
 /** Small x86-64 loops of our own, run on a thread and on this one, to time what a trap, a retarget and a copy cost. */
 import { CFunction, dlopen, FFIType, type Pointer, toArrayBuffer } from "bun:ffi";
 import { MrmTraceError } from "../errors.ts";
-import { addressOf, stableBytes } from "./foreign-memory.ts";
+import { bindThread } from "./affinity.ts";
+import { stableBytes } from "./foreign-memory.ts";
 import { errno, errnoName, libc } from "./libc.ts";
 
 const PROT_READ_WRITE = 3;
@@ -10,7 +11,6 @@ const MAP_PRIVATE_ANONYMOUS = 0x22;
 const CODE_BYTES = 4096;
 /** Code, then the words that it works on: no garbage collector moves or frees them. */
 const MAP_BYTES = 2 * CODE_BYTES;
-const SYS_SCHED_SETAFFINITY = 203;
 
 /** touch(word, n): adds 1 to the word n times, one access per turn. */
 const TOUCH = [0x48, 0xff, 0x07, 0x48, 0xff, 0xce, 0x75, 0xf8, 0x31, 0xc0, 0xc3];
@@ -146,10 +146,7 @@ export function openMachineCode(): MachineCode {
       const thread = stableBytes(8);
       if (lib.pthread_create(thread, 0, code + SPIN_AT, spinAt) !== 0) throw refused("starting a thread");
       while (Atomics.load(words, 2) === 0n) {}
-      const tid = Number(Atomics.load(words, 2));
-      const mask = stableBytes(1024);
-      mask[cpu >> 3] = 1 << (cpu & 7);
-      libc.syscall(SYS_SCHED_SETAFFINITY, tid, mask.length, addressOf(mask), 0, 0, 0);
+      bindThread(Number(Atomics.load(words, 2)), [cpu]);
       return {
         stoppedTicks: () => Number(Atomics.load(words, 5)),
         awayTicks: () => Number(Atomics.load(words, 6)),

@@ -141,18 +141,23 @@ function measureTrap(loop: Loop, countsEveryTrap: boolean): number {
   return median(blocks);
 }
 
+/** How long a tick of the processor's clock has been from this call on, ns. */
+function tickMeter(code: MachineCode): () => number {
+  const [begin, beginNs] = [code.ticks(), monotonicNs()];
+  return () => Number(monotonicNs() - beginNs) / (code.ticks() - begin);
+}
+
 /** What a trap takes where the program reads more than its caches hold between two: the median of these. */
 function measureColdTrap(loop: Loop, countsEveryTrap: boolean): number {
   const { place, code } = loop;
   const through = stableBytes(SWEPT_BYTES).fill(1);
   const watch = armOn(loop, SWEEPS + 1, countsEveryTrap ? SWEEPS + 1 : 1);
-  const [begin, beginNs] = [code.ticks(), monotonicNs()];
-  const took = code.sweep(SWEEPS, through);
-  const tickNs = Number(monotonicNs() - beginNs) / (code.ticks() - begin);
+  const tickNs = tickMeter(code);
+  const trapNs = median(code.sweep(SWEEPS, through)) * tickNs();
   watch.disarm();
   const { hits } = place.slots.state(0);
   if (hits !== SWEEPS) throw new Error(`${hits} of ${SWEEPS} traps were seen`);
-  return median(took) * tickNs;
+  return trapNs;
 }
 
 /** In ticks of the processor's clock. */
@@ -161,9 +166,7 @@ interface HeldUp {
   readonly elapsed: number;
 }
 
-/**
- * What interrupts took meanwhile of a thread that never rests, and how long that was; null where another had its CPU.
- */
+/** What interrupts took meanwhile of a thread that never rests, and how long that was; null where another had its CPU. */
 function heldUpDuring({ code }: Loop, spinner: Spinner, work: () => void): HeldUp | null {
   const [begin, stopped, away] = [code.ticks(), spinner.stoppedTicks(), spinner.awayTicks()];
   work();
@@ -191,21 +194,20 @@ function measureRetarget(loop: Loop): number {
   using _ = keptOff(cpu);
   const armed: HeldUp[] = [];
   const idle: HeldUp[] = [];
-  const [begin, beginNs] = [code.ticks(), monotonicNs()];
+  const tickNs = tickMeter(code);
   for (let block = 0; block < MOST_BLOCKS && Math.min(armed.length, idle.length) < RETARGET_BLOCKS; block++) {
     const from = code.ticks();
-    const while_armed = heldUpDuring(loop, spinner, retargets);
+    const arming = heldUpDuring(loop, spinner, retargets);
     const until = 2 * code.ticks() - from;
-    const meanwhile = heldUpDuring(loop, spinner, () => {
+    const resting = heldUpDuring(loop, spinner, () => {
       while (code.ticks() < until) {}
     });
-    if (while_armed !== null) armed.push(while_armed);
-    if (meanwhile !== null) idle.push(meanwhile);
+    if (arming !== null) armed.push(arming);
+    if (resting !== null) idle.push(resting);
   }
   if (Math.min(armed.length, idle.length) < ENOUGH_BLOCKS) return 0;
-  const tickNs = Number(monotonicNs() - beginNs) / (code.ticks() - begin);
   const otherShare = median(idle.map(({ stopped, elapsed }) => stopped / elapsed));
-  return (median(armed.map(({ stopped, elapsed }) => stopped - otherShare * elapsed)) * tickNs) / RETARGETS_PER_BLOCK;
+  return (median(armed.map(({ stopped, elapsed }) => stopped - otherShare * elapsed)) * tickNs()) / RETARGETS_PER_BLOCK;
 }
 
 /**
