@@ -4,6 +4,7 @@ import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
 import type { Group } from "../input/group.ts";
 import type { KvRowSample } from "../input/input.ts";
 import { RETENTION } from "../metrics/retention.ts";
+import { sharedRows } from "../steps/shared-rows.ts";
 import { unseenWrites } from "../watched/first-writes.ts";
 import { bestEpochs } from "../watched/write-times.ts";
 import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
@@ -54,7 +55,14 @@ function needsOf(rows: readonly KvRowSample[]) {
 }
 
 const stepPoints = ({ kvRows, input }: Group): CurvePoint[] =>
-  sequencePoints(needsOf(kvRows), input.seed, RETENTION.stream, true, input.kvEarly?.written_share);
+  sequencePoints(
+    needsOf(kvRows),
+    input.seed,
+    RETENTION.stream,
+    true,
+    input.kvEarly?.written_share,
+    sharedRows(kvRows).written_share,
+  );
 
 /** Of a write that is read by a pass this is read; a step that needs a row reads it once at least. */
 export const readsPerWriteCurve: CurveOf = (group, rows) =>

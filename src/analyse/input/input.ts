@@ -113,6 +113,8 @@ export interface KvRowSample {
   readonly filling: number;
   /** How often they were written while they were in the cache. */
   readonly writes: RowWrites;
+  /** Rows of several fillings with one such name may be the same ones, counted for each sequence. */
+  readonly may_share?: string;
   /** They are copies that the next step makes others of: half of what is read of them the step reads that wrote them. Never unless told. */
   readonly is_copy?: true;
 }

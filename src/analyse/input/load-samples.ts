@@ -78,6 +78,7 @@ export function kvRowSamples({ tokens, tensors, rooms, roomOf, copies }: KvRows)
         size_bytes: tensor.row_bytes,
         filling: token.filling,
         writes: token.writes,
+        ...(token.may_share === undefined ? {} : { may_share: token.may_share }),
       };
       out.push(last);
     }

@@ -10,6 +10,7 @@ import type { WatchSet } from "../input/watch-set.ts";
 import { isUnwritable, writeRights } from "../input/write-rights.ts";
 import { type KvStepSums, kvStepSums } from "../steps/kv-step-sums.ts";
 import { sumsOfNeighbours } from "../steps/neighbours.ts";
+import { sharedReason, sharedRows } from "../steps/shared-rows.ts";
 import { echoReason, isLoud } from "../watched/counting/arming-echo.ts";
 import { CUT, MOST_CUT } from "../watched/counting/count-window.ts";
 import { tooFewOfUnnamed } from "../watched/few-watches.ts";
@@ -216,6 +217,7 @@ function stepFigure(group: Group, kind: PassKind, metric: string, perToken: bool
   const why = [
     ...(isRead ? [NEED_IS_LESS] : isRewritten ? [REWRITTEN] : sums.isRestored ? [RESTORED] : []),
     ...(kvEarly === null ? [] : [kvEarly.why]),
+    ...(isRead ? sharedReason(sharedRows(group.kvRows)) : []),
   ].join("; ");
   return {
     metric,
@@ -270,7 +272,10 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ]
         : [
             ["watch", "uniform draws of addresses, loads told from stores"],
-            ["step", "bound from below: a step needs the KV rows of the sequences in its batch"],
+            [
+              "step",
+              "bound from below: a step needs the KV rows of the sequences in its batch, those that they may share as often as the one with the most has them",
+            ],
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:

@@ -11,6 +11,7 @@ import type { AccessSums } from "../input/input.ts";
 import { isWholeTrace, tooFewOf } from "../sampled/sampled-rates.ts";
 import { kindSums } from "../sampled/shadow.ts";
 import { FEWEST_SEQUENCES, tooFewSequences } from "../steps/kv-need-figures.ts";
+import { sharedReason, sharedRows } from "../steps/shared-rows.ts";
 import { HIDDEN_STORES, IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
 import { unknownAccesses, unknownReason, withUnknown } from "../stream/unknown-kinds.ts";
 import { CUT, MOST_CUT } from "../watched/counting/count-window.ts";
@@ -89,17 +90,21 @@ function stepFigures({ kvRows, kvUntold, input }: Group): Figure[] {
   const estimate = ratioInterval(needs, bytes, resample(new Uint8Array(n), input.seed, 1001), carrying);
   const base = { source: "step", n, coverage: 1 };
   const { kvEarly = null } = input;
+  // Of rows that are one the needs may be the same ones.
+  const shared = sharedRows(kvRows).written_share > 0 ? sharedRows(kvRows.filter((row) => row.is_written)) : null;
+  const again = shared?.needed_share ?? 0;
+  const reasons = [...(kvEarly === null ? [] : [kvEarly.why]), ...(shared === null ? [] : sharedReason(shared))];
   // Rows of early batches may be needed by none.
   const least = (end: number | null): number | null =>
-    end === null || kvEarly === null ? end : end * (1 - kvEarly.written_share);
+    end === null ? end : end * (1 - (kvEarly?.written_share ?? 0)) * (1 - again);
   const needed = least(estimate.value);
   return [
     {
       ...base,
       metric: NEEDS,
-      estimate: kvEarly === null ? interval(needed, needed, needed) : interval(null, needed, null),
+      estimate: reasons.length === 0 ? interval(needed, needed, needed) : interval(null, needed, null),
       census: true,
-      ...(kvEarly === null ? {} : { bound: true, why: kvEarly.why }),
+      ...(reasons.length === 0 ? {} : { bound: true, why: reasons.join("; ") }),
       method: "count of the steps of this run that needed its rows, over the rows; n counts sequences",
     },
     {
@@ -109,9 +114,7 @@ function stepFigures({ kvRows, kvUntold, input }: Group): Figure[] {
       bound: true,
       fewest: FEWEST_SEQUENCES,
       method: "steps that needed a KV row, up to the end of the run; BCa over sequences, n counts them",
-      why: [n < FEWEST_SEQUENCES ? tooFewSequences(n) : NEED_IS_LESS, ...(kvEarly === null ? [] : [kvEarly.why])].join(
-        "; ",
-      ),
+      why: [n < FEWEST_SEQUENCES ? tooFewSequences(n) : NEED_IS_LESS, ...reasons].join("; "),
     },
   ];
 }

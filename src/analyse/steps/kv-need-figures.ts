@@ -15,6 +15,7 @@ import {
 import type { Group } from "../input/group.ts";
 import { type Figure, notIdentifiable } from "../metrics/metric.ts";
 import { type KvUnits, kvUnits, MOST_MOVED } from "./kv-need.ts";
+import { sharedReason, sharedRows } from "./shared-rows.ts";
 
 /** Fewest sequences of which an interval is made; with fewer only what was seen is told. */
 export const FEWEST_SEQUENCES = 6;
@@ -97,11 +98,14 @@ export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
   const sample = recurrentSample(times, weights);
   const { method, why } = { method: need.stepMethod, why: need.stepOpen };
   const { kvEarly = null } = input;
-  const early = kvEarly === null ? [] : [kvEarly.why];
+  const shared = sharedRows(kvRows);
+  const again = shared[need.earlyShare];
+  const early = [...(kvEarly === null ? [] : [kvEarly.why]), ...(again > 0 ? sharedReason(shared) : [])];
   // The times of early rows may all be shorter than those that are known, or all longer.
   const share = kvEarly?.[need.earlyShare] ?? 0;
-  const lowQs = qs.map((q) => (q - share) / (1 - share));
-  const highQs = qs.map((q) => q / (1 - share));
+  // Rows that are counted too often may be those with the longest times, or with the shortest.
+  const lowQs = qs.map((q) => ((q - share) / (1 - share)) * (1 - again));
+  const highQs = qs.map((q) => again + (q / (1 - share)) * (1 - again));
   const lowEnd = (k: number, time: number | null): number | null => ((lowQs[k] ?? 0) > 0 ? time : 0);
   const base = {
     source: "step",
@@ -127,8 +131,8 @@ export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
   const effective = effectiveUnits(sample);
   const level = levelFor(effective);
   const found = recurrentQuantiles(sample, qs, resamples, level);
-  const lower = share > 0 ? recurrentQuantiles(sample, lowQs, resamples, level) : found;
-  const higher = share > 0 ? recurrentQuantiles(sample, highQs, resamples, level) : found;
+  const lower = share + again > 0 ? recurrentQuantiles(sample, lowQs, resamples, level) : found;
+  const higher = share + again > 0 ? recurrentQuantiles(sample, highQs, resamples, level) : found;
   // An open row may be needed no more, or go on as others did: the interval reaches from the one to the other.
   const seen = open > 0 ? seenIntervals(sample, lowQs, resamples, level) : lower;
   // In this run itself, whatever becomes of what is open; where that may be more than all beyond the quantile there is no end.

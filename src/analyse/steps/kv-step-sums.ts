@@ -4,6 +4,7 @@ import { everyRow } from "../../columnar/keys/number-order.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { KvRowSample, StepSample } from "../input/input.ts";
 import type { Span } from "../input/span.ts";
+import { rowNeeds } from "./row-needs.ts";
 
 /** One entry per step of the span, in order of time. */
 export interface KvStepSums {
@@ -26,7 +27,8 @@ function after(begins: Float64Array, time: number): number {
 
 /**
  * A row's write belongs to the step in which it happened, each need to the step that had it: where these are not told they are
- * spread evenly from its write to the last of them. A row that was there before the first step counts with its needs.
+ * spread evenly from its write to the last of them. A row that was there before the first step counts with its needs. Of
+ * rows that sequences may share no more count than are there whatever they share.
  */
 export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSample[], span: Span): KvStepSums {
   // What the sums of another span left behind is as large as what these need.
@@ -41,25 +43,26 @@ export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSam
   const add = (sums: Float64Array, i: number, x: number): void => {
     sums[i] = (sums[i] ?? 0) + x;
   };
-  /** By the steps that needed rows: by how many bytes one of them needs more than the one before. */
-  const changesOf = new Map<readonly number[], Float64Array>();
+  const needs = rowNeeds();
+  /** Bytes that came back at once and that sequences may share, by sequence. */
+  const shared = new Map<string, { readonly step: number; readonly bytes: Map<number, number> }>();
   let isRestored = false;
   for (const row of rows) {
     // A row that was there is needed by the first batch already, and is not written by it.
     const w = Math.max(0, after(begins, row.write_ns) - (row.is_written ? 0 : 1));
     if (row.is_written && w > 0) {
-      add(written, w - 1, row.size_bytes);
+      if (row.may_share === undefined) add(written, w - 1, row.size_bytes);
+      else {
+        const came = shared.get(row.may_share) ?? { step: w - 1, bytes: new Map<number, number>() };
+        shared.set(row.may_share, came);
+        came.bytes.set(row.filling, (came.bytes.get(row.filling) ?? 0) + row.size_bytes);
+      }
       // Steps write while they go on; what comes back does between two of them.
       if (row.write_ns > (all[w - 1]?.end_ns ?? Number.POSITIVE_INFINITY)) isRestored = true;
     }
     if (Number.isNaN(row.last_read_ns) || row.total_reads <= 0) continue;
     if (row.needs !== undefined) {
-      for (const { begins: needing, from, until } of row.needs) {
-        const changes = changesOf.get(needing) ?? new Float64Array(needing.length + 1);
-        changesOf.set(needing, changes);
-        add(changes, from, row.size_bytes);
-        add(changes, until, -row.size_bytes);
-      }
+      needs.note(row);
       continue;
     }
     const last = Math.max(w, after(begins, row.last_read_ns));
@@ -69,15 +72,13 @@ export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSam
     add(needed, Math.max(last, from + 1), -each);
   }
   for (let i = 1; i <= n; i++) add(needed, i, needed[i - 1] ?? 0);
-  for (const [needing, changes] of changesOf) {
-    let bytes = 0;
-    for (const [i, begin_ns] of needing.entries()) {
-      bytes += changes[i] ?? 0;
-      const step = after(begins, begin_ns) - 1;
-      // What a step needed that is none of these is not theirs.
-      if (step >= 0) add(needed, step, bytes);
-    }
-  }
+  needs.eachNeed((begin_ns, bytes) => {
+    const step = after(begins, begin_ns) - 1;
+    // What a step needed that is none of these is not theirs.
+    if (step >= 0) add(needed, step, bytes);
+  });
+  // Whatever they share, there were as many as of the sequence that has most.
+  for (const { step, bytes } of shared.values()) add(written, step, Math.max(...bytes.values()));
   const mine = everyRow(n).filter((i) => all[i] !== undefined && isMine(all[i]));
   return {
     written_bytes: Float64Array.from(mine, (i) => written[i] ?? 0),

@@ -7,6 +7,7 @@ import { ratioInterval } from "../../statistics/ratio.ts";
 import type { Group } from "../input/group.ts";
 import { type Figure, notIdentifiable } from "../metrics/metric.ts";
 import { FEWEST_SEQUENCES } from "./kv-need-figures.ts";
+import { leastShare, mostShare, sharedReason, sharedRows } from "./shared-rows.ts";
 
 /** Bytes that a sequence wrote in rows of the cache. */
 interface Written {
@@ -44,27 +45,36 @@ export function kvWriteOnce({ kvRows, kvUntold, input }: Group, metric: string):
   const { kvEarly = null } = input;
   // All rows of early batches may be written once, or none.
   const early = kvEarly?.written_share ?? 0;
-  const withEarly = (lo: number | null, hi: number | null) =>
-    interval(null, lo === null ? null : lo * (1 - early), hi === null ? null : hi * (1 - early) + early);
+  // Where all rows are alike it makes no difference how many there are.
+  const isAlike = all.perhaps === 0 && (all.once === 0 || all.once === all.all);
+  const shared = sharedRows(kvRows);
+  const again = isAlike ? 0 : shared.written_share;
+  const reasons = [...(kvEarly === null ? [] : [kvEarly.why]), ...(again > 0 ? sharedReason(shared) : [])];
+  const withRoom = (lo: number | null, hi: number | null) =>
+    interval(
+      null,
+      lo === null ? null : leastShare(lo, again) * (1 - early),
+      hi === null ? null : mostShare(hi, again) * (1 - early) + early,
+    );
   const share = all.once / all.all;
   if (all.perhaps > 0) {
     return [
       {
         ...base,
-        estimate: withEarly(share, (all.once + all.perhaps) / all.all),
+        estimate: withRoom(share, (all.once + all.perhaps) / all.all),
         bound: true,
         census: true,
         method: "count of the rows that the engine's steps write; n counts sequences",
-        why: [MOVED, ...(kvEarly === null ? [] : [kvEarly.why])].join("; "),
+        why: [MOVED, ...reasons].join("; "),
       },
     ];
   }
-  const bound = kvEarly === null ? {} : { bound: true, why: kvEarly.why };
-  if (all.once === 0 || all.once === all.all) {
+  const bound = reasons.length === 0 ? {} : { bound: true, why: reasons.join("; ") };
+  if (isAlike) {
     return [
       {
         ...base,
-        estimate: kvEarly === null ? interval(share, share, share) : withEarly(share, share),
+        estimate: reasons.length === 0 ? interval(share, share, share) : withRoom(share, share),
         census: true,
         ...bound,
         method: "count of the rows that the engine's steps write, the same for every sequence; n counts sequences",
@@ -78,7 +88,7 @@ export function kvWriteOnce({ kvRows, kvUntold, input }: Group, metric: string):
   return [
     {
       ...base,
-      estimate: kvEarly === null ? estimate : withEarly(estimate.lo, estimate.hi),
+      estimate: reasons.length === 0 ? estimate : withRoom(estimate.lo, estimate.hi),
       ...bound,
       fewest: FEWEST_SEQUENCES,
       method: "rows that the engine's steps write once over rows that they write, BCa over sequences; n counts them",

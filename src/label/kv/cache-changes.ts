@@ -45,3 +45,12 @@ export interface CacheName extends TokenCounters {
   /** A row at position p is needed by those up to p + window - 1: infinite but for layers that look back over a window. */
   readonly window: number;
 }
+
+/** A name for what came into a cache at one time and its sequences may share; null where each has cells of its own. */
+export function nameOfLoad(
+  { pid, engine, context, window, streamCells }: CacheName,
+  since: StepRow | "start",
+): string | null {
+  if (streamCells !== null) return null;
+  return [pid, engine ?? "", context ?? "", window, since === "start" ? since : since.begin_ns].join("/");
+}

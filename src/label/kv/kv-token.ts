@@ -48,6 +48,8 @@ export interface KvToken {
   readonly end: KvEnd | null;
   /** Other sequences that had the row too, in order. */
   readonly shared_with: readonly number[];
+  /** The same name for rows that came into one cache at one time, when nobody told whose they are: its sequences may share them. */
+  readonly may_share?: string;
   /** JSON list of the requests that had it, as the engine names them, the one that wrote it first; null where not all are known. */
   readonly requests: string | null;
   /** Every batch that read it copied it to other memory; never unless told. */

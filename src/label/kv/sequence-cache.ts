@@ -8,12 +8,13 @@
  * sequence, the rows before it were there: of their life only the reads and the end are known.
  */
 import type { StepRow } from "../timeline/step-row.ts";
-import type { CacheName, SequenceCache } from "./cache-changes.ts";
+import { type CacheName, nameOfLoad, type SequenceCache } from "./cache-changes.ts";
 import { cellOrder } from "./cell-order.ts";
 import { type KvToken, type ReadSpan, type RowWrites, readsIn, SHARED_WITH_NONE } from "./kv-token.ts";
 import { ALL_POSITIONS, type Positions } from "./positions.ts";
 import { givenOut, type KvEnd, ROW_ENDS } from "./row-ends.ts";
 import { neededFrom, type Readers, readersBySequence } from "./row-readers.ts";
+import { sharedLists } from "./shared-lists.ts";
 
 interface LiveRow {
   readonly written: StepRow;
@@ -31,7 +32,10 @@ interface LiveRow {
   /** When a batch came that was past its window, and none since that was not; null in its window. */
   passed_ns: number | null;
   shared_with: readonly number[];
+  readonly may_share: string | null;
 }
+
+type WrittenAs = Partial<Pick<LiveRow, "is_written" | "cell" | "may_share">>;
 
 interface Sequence {
   readonly id: number;
@@ -62,8 +66,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
   /** Rows were there that nobody told of, as many as positions; and several rows of a sequence have one position. */
   let hasUnseen = false;
   let repeats = false;
-  let lastShared: { readonly before: readonly number[]; readonly id: number; readonly now: readonly number[] } | null =
-    null;
+  const sharedWith = sharedLists();
   /** The last that was noted for a row. */
   let lastSpan: ReadSpan | null = null;
 
@@ -112,15 +115,9 @@ export function sequenceCache(name: CacheName): SequenceCache {
       evict_ns: row.passed_ns ?? evict_ns,
       end: row.passed_ns === null ? how : ROW_ENDS.trimmed,
       shared_with: row.shared_with,
+      ...(row.may_share === null ? {} : { may_share: row.may_share }),
       requests: null,
     });
-  }
-
-  /** With one more: the same list for rows that follow each other. */
-  function sharedWith(others: readonly number[], id: number): readonly number[] {
-    if (lastShared?.before !== others || lastShared.id !== id)
-      lastShared = { before: others, id, now: others.includes(id) ? others : [...others, id] };
-    return lastShared.now;
   }
 
   /** From now on the row is that of other sequences. */
@@ -176,7 +173,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
     sequence: Sequence,
     owners: readonly number[],
     position: number,
-    { is_written = true, cell = null }: { readonly is_written?: boolean; readonly cell?: number | null } = {},
+    { is_written = true, cell = null, may_share = null }: WrittenAs = {},
   ): LiveRow {
     countToken();
     sequence.filling ??= nextFilling(`${step.begin_ns}/${sequence.id}`);
@@ -196,6 +193,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
       earlier: [],
       passed_ns: null,
       shared_with: owners.length > 1 ? owners.slice(1) : SHARED_WITH_NONE,
+      may_share,
     };
     if (cell !== null) {
       if (takeCell(step, cell)) row.writes = "more";
@@ -242,12 +240,15 @@ export function sequenceCache(name: CacheName): SequenceCache {
   function addUnseen(step: StepRow, sequence: Sequence, position: number): void {
     const since = sequence.unseen;
     if (since === null) return;
+    // A state of one sequence came back for it alone, a state of all with what they shared.
+    const may_share = since === unseen ? nameOfLoad(name, since) : null;
     // It may have some of another sequence since.
     const there = new Set(sequence.rows.map((row) => row.position));
     for (let i = Math.max(0, position - window + 1); i < position; i++) {
       if (there.has(i)) continue;
       const row = write(since === "start" ? step : since, sequence, [sequence.id], i, {
         is_written: since !== "start",
+        may_share,
       });
       sequence.rows.push(row);
       hasUnseen = true;

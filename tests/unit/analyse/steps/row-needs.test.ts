@@ -1,9 +1,10 @@
 /** When rows of the cache are needed: by the steps that had their sequence, however uneven these are. */
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { KvRowSample, StepSample } from "../../../../src/analyse/input/input.ts";
 import { spanOf } from "../../../../src/analyse/input/span.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { kvStepSums } from "../../../../src/analyse/steps/kv-step-sums.ts";
+import { sharedRows } from "../../../../src/analyse/steps/shared-rows.ts";
 import { input, MS, region } from "../sample-input.ts";
 import { one } from "../sample-weights.ts";
 
@@ -87,4 +88,79 @@ test("what a step needed before those that are counted is none of theirs", () =>
     needs: [{ begins: [0, 10 * MS, 20 * MS], from: 1, until: 3 }],
   };
   expect([...kvStepSums([row], steps, spanOf("all", "all", [[0, 30 * MS]])).needed_bytes]).toEqual([1024]);
+});
+
+describe("rows that were there and that sequences may share", () => {
+  const steps: readonly StepSample[] = [0, 1, 2].map((i) => ({
+    ...{ step: "decode", begin_ns: i * 10 * MS, end_ns: (i + 1) * 10 * MS, n_tokens: 2 },
+  }));
+  const begins = steps.map(({ begin_ns }) => begin_ns);
+  /** Rows of `kib` that the first so many steps need. */
+  const row = (filling: number, kib: number, needed: number, may_share?: string): KvRowSample => ({
+    ...{ write_ns: 0, is_written: false, last_read_ns: begins[needed - 1] ?? 0, evict_ns: Number.NaN },
+    ...{ total_reads: needed, size_bytes: 1024 * kib, filling, writes: "once" },
+    needs: [{ begins: begins.slice(), from: 0, until: needed }],
+    ...(may_share === undefined ? {} : { may_share }),
+  });
+  const needed = (...rows: KvRowSample[]) =>
+    [...kvStepSums(rows, steps, spanOf("all", "all", [[0, 30 * MS]])).needed_bytes].map((bytes) => bytes / 1024);
+
+  test("count at each step as those of the sequence that has most of them", () => {
+    expect(needed(row(0, 3, 2, "a"), row(1, 2, 3, "a"))).toEqual([3, 3, 2]);
+    expect(needed(row(0, 3, 2), row(1, 2, 3))).toEqual([5, 5, 2]);
+  });
+
+  test("count all that one sequence has, and each cache by itself", () => {
+    expect(needed(row(0, 3, 2, "a"), row(0, 4, 1, "a"))).toEqual([7, 3, 0]);
+    expect(needed(row(0, 3, 2, "a"), row(1, 2, 3, "b"))).toEqual([5, 5, 2]);
+  });
+
+  test("may be counted too often by all but those of the sequence with the most", () => {
+    const rows = [row(0, 3, 2, "a"), row(1, 2, 3, "a"), row(2, 4, 3)];
+    expect(sharedRows(rows)).toEqual({ written_share: 0, needed_share: 6 / 24, sequences: 2 });
+    expect(sharedRows([row(0, 3, 2, "a"), row(1, 2, 3, "b")]).sequences).toBe(0);
+  });
+
+  test("are written once for all where a state of several sequences came back", () => {
+    const back = (filling: number, kib: number) => ({
+      ...{ ...row(filling, kib, 1, "a"), is_written: true, write_ns: 15 * MS },
+      ...{ needs: [{ begins: [20 * MS], from: 0, until: 1 }], last_read_ns: 20 * MS },
+    });
+    const sums = kvStepSums([back(0, 3), back(1, 2)], steps, spanOf("all", "all", [[0, 30 * MS]]));
+    expect([...sums.written_bytes].map((bytes) => bytes / 1024)).toEqual([0, 3, 0]);
+    expect([...sums.needed_bytes].map((bytes) => bytes / 1024)).toEqual([0, 0, 3]);
+  });
+
+  test("make a figure say so, and leave room for it in ages", () => {
+    const all = requests();
+    const old = (may_share?: string) =>
+      Array.from(
+        { length: 4 },
+        (_, i): KvRowSample => ({
+          ...{ write_ns: 0, is_written: false, last_read_ns: PROMPT_NS, evict_ns: Number.NaN, total_reads: 50 },
+          ...{ size_bytes: 1024 * 100, filling: 100 + i, writes: "once" },
+          needs: [{ begins: all.steps.slice(1, 51).map(({ begin_ns }) => begin_ns), from: 0, until: 50 }],
+          ...(may_share === undefined ? {} : { may_share }),
+        }),
+      );
+    const figures = (kvRows: readonly KvRowSample[]) =>
+      computeMetrics(
+        input({
+          ...{ window_ns: REQUESTS * REQUEST_NS, steps: all.steps, kvRows },
+          regions: [region({ region_type: "kv_cache", size_bytes: 600 * 1024 })],
+        }),
+      );
+    const [bare, open] = [figures([...all.rows, ...old()]), figures([...all.rows, ...old("a")])];
+    const both = (metric: string) => [bare, open].map((rows) => one(rows, metric, "all", "step"));
+    const [sure, less] = both("read_bytes_per_s");
+    expect(less?.why).toContain("4 sequences had rows that nobody told of");
+    expect(sure?.why ?? "").not.toContain("nobody told of");
+    expect(less?.lo ?? 1e12).toBeLessThan(sure?.lo ?? 0);
+    const [narrow, wide] = both("age_at_read_p50_ns");
+    expect(wide?.why).toContain("which of these they share is not known");
+    expect(wide?.value).toBe(narrow?.value as number);
+    expect(wide?.lo ?? 1e12).toBeLessThan(narrow?.lo ?? 0);
+    const [once, still] = both("retention_p50_ns");
+    expect(still?.lo).toBe(once?.lo as number);
+  });
 });

@@ -175,6 +175,35 @@ test("a sequence that is kept alone leaves the others of a cache that is split b
   expect(ends(512)).toEqual([null, null, null, null, null]);
 });
 
+describe("rows that nobody told of", () => {
+  /** Names under which sequences may share their rows, by sequence; null for none. */
+  const names = (cells: number | null, ...steps: StepRow[]) =>
+    kvTokens(steps, () => cells)
+      .tokens.filter(({ position }) => position === 0)
+      .map(({ sequence, may_share = null }) => [sequence, may_share]);
+  const both = (begin_ns: number) => [ofSequence(begin_ns, 0, 2), ofSequence(begin_ns + 50, 1, 2)];
+
+  test("may be shared by the sequences of one cache that were there before", () => {
+    const [[, first] = [], [, second] = []] = names(null, ...both(100));
+    expect(first).toBeString();
+    expect(second).toBe(first as string);
+  });
+
+  test("are of one sequence where each has cells of its own, or its state alone came back", () => {
+    expect(names(512, ...both(100)).map(([, name]) => name)).toEqual([null, null]);
+    const alone = [change("kv_restore", 50, 0), change("kv_restore", 60, 1)];
+    expect(names(null, START, ...alone, ...both(100)).map(([, name]) => name)).toEqual([null, null]);
+  });
+
+  test("may be shared where the state of all sequences came back, not with what another time brought", () => {
+    const twice = [change("kv_restore", 50, null), ...both(100), change("kv_restore", 200, null), ...both(300)];
+    const found = names(null, START, ...twice).map(([, name]) => name);
+    expect(new Set(found).size).toBe(2);
+    expect(found).toHaveLength(4);
+    expect(found).not.toContain(null);
+  });
+});
+
 describe("a sequence that gets the rows of one that was there before", () => {
   /** Sequence, others that share it, position and reads of each row. */
   const shared = (cells: number | null, ...steps: StepRow[]) => {

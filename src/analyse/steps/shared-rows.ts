@@ -1,0 +1,60 @@
+/** What is counted for each of several sequences, though it may be the same rows. */
+import type { KvRowSample } from "../input/input.ts";
+
+/** Shares of all bytes written, and of all bytes needed, that may be of rows which are counted already. */
+export interface SharedRows {
+  readonly written_share: number;
+  readonly needed_share: number;
+  /** Sequences that may share rows with another one. */
+  readonly sequences: number;
+}
+
+/** The least and the most that a share of all may be where so large a part of all is perhaps not there. */
+export const leastShare = (share: number, part: number): number => Math.max(0, (share - part) / (1 - part));
+export const mostShare = (share: number, part: number): number => Math.min(1, share / (1 - part));
+
+const ofNone: SharedRows = { written_share: 0, needed_share: 0, sequences: 0 };
+/** By the rows: several figures and curves ask for it. */
+const found = new WeakMap<readonly KvRowSample[], SharedRows>();
+
+/** The most that rows of `may_share` are counted too often: all of them but those of the sequence with the most, where each has the same. */
+export function sharedRows(rows: readonly KvRowSample[]): SharedRows {
+  const shared = found.get(rows) ?? ofRows(rows);
+  found.set(rows, shared);
+  return shared;
+}
+
+function ofRows(rows: readonly KvRowSample[]): SharedRows {
+  const groups = new Map<string, Map<number, [written: number, needed: number]>>();
+  for (const { may_share, filling, is_written, size_bytes, total_reads } of rows) {
+    if (may_share === undefined) continue;
+    const sequences = groups.get(may_share) ?? new Map<number, [number, number]>();
+    groups.set(may_share, sequences);
+    const [written, needed] = sequences.get(filling) ?? [0, 0];
+    sequences.set(filling, [written + (is_written ? size_bytes : 0), needed + size_bytes * total_reads]);
+  }
+  const several = [...groups.values()].filter(({ size }) => size > 1);
+  if (several.length === 0) return ofNone;
+  let [written, needed] = [0, 0];
+  for (const { is_written, size_bytes, total_reads } of rows) {
+    if (is_written) written += size_bytes;
+    needed += size_bytes * total_reads;
+  }
+  const again = (k: 0 | 1): number =>
+    several.reduce((sum, sequences) => {
+      const bytes = [...sequences.values()].map((both) => both[k]);
+      return sum + bytes.reduce((all, one) => all + one, 0) - Math.max(...bytes);
+    }, 0);
+  return {
+    written_share: written > 0 ? again(0) / written : 0,
+    needed_share: needed > 0 ? again(1) / needed : 0,
+    sequences: several.reduce((sum, { size }) => sum + size, 0),
+  };
+}
+
+/** Why more is open of rows than their steps leave: none where it is not. */
+export function sharedReason({ sequences }: SharedRows): readonly string[] {
+  return sequences === 0
+    ? []
+    : [`${sequences} sequences had rows that nobody told of: which of these they share is not known`];
+}
