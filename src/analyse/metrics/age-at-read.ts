@@ -47,7 +47,8 @@ export const ageAtRead: MetricFamily = {
     "Strata of which no watch saw a read are allowed for as `iai` does.",
     "Where addresses are very unlike and the quantile has no upper end, its lower end allows for passes over busier bytes, of which none was drawn, as that of `iai` does.",
     "Watches with a high trap limit stand in for all only where what the others saw has no median; reads that they lack of those that all count may be of any age.",
-    "KV rows by steps: the age of each row at each step that needs it, weighted by bytes needed, resampled by sequence as retention is, and the interval holds what it does; a row that was in the cache before the first step is older than the time since that step, and censored there; what batches may have needed before it was known what their context held is allowed for, as younger or older than all of it, and so are rows that sequences may share, nobody having told, as counted too often.",
+    "KV rows by steps: the age of each row at each step that needs it, weighted by bytes needed, resampled by sequence as retention is, and the interval holds what it does; a row that was in the cache before the first step is older than the time since that step, and censored there; what batches may have needed before it was known what their context held is allowed for, as younger or older than all of it.",
+    "KV rows that were there, and which sequences may share, may be counted too often: the interval has room for that.",
     "Of traces that hold every access each read counts alike. What no store of the trace wrote is as old as the trace by then at the lower end, and older than any at the upper one.",
   ],
   sources: [
