@@ -12,7 +12,7 @@ import {
 import type { Group } from "../input/group.ts";
 import { kvUnits } from "../steps/kv-need.ts";
 import { FEWEST_SEQUENCES, type KvNeedTimes, levelFor, upperEndNeeds } from "../steps/kv-need-figures.ts";
-import { leastShare, mostShare, sharedRows } from "../steps/shared-rows.ts";
+import { leastShare, mostShare, type RowRoom, rowRoom } from "../steps/shared-rows.ts";
 import type { CurvePoint } from "./curve.ts";
 import { curvePoints, drawnPlaces, observationsOf } from "./share-points.ts";
 
@@ -26,25 +26,22 @@ const asSeen = (sample: RecurrentSample): RecurrentSample => ({
 });
 
 /** The curve with which the quantiles of `kvNeedFigures` agree. */
-export function kvNeedPoints({ kvRows, input }: Group, need: KvNeedTimes, falling: boolean): CurvePoint[] {
-  const early = input.kvEarly?.[need.earlyShare];
-  const again = sharedRows(kvRows)[need.earlyShare];
-  return sequencePoints(need.ofRows(kvUnits(kvRows)), input.seed, need.stream, falling, early, again);
+export function kvNeedPoints(group: Group, need: KvNeedTimes, falling: boolean): CurvePoint[] {
+  const room = rowRoom(group, need.earlyShare);
+  return sequencePoints(need.ofRows(kvUnits(group.kvRows)), group.input.seed, need.stream, falling, room);
 }
 
 /**
  * Of few sequences it is the curve of what was seen, which is no more than a bound and has no band.
  * @param stream of the random numbers
- * @param again share of the weight that is perhaps counted too often
- * @param early share of the weight that others may have, of which nothing is known: above all of these, or below
+ * @param room for what is early or counted too often, which may be above all of these, or below
  */
 export function sequencePoints(
   { times, weights, open }: ReturnType<KvNeedTimes["ofRows"]>,
   seed: number,
   stream: number,
   falling: boolean,
-  early = 0,
-  again = 0,
+  room: RowRoom,
 ): CurvePoint[] {
   const n = times.length;
   const sample = recurrentSample(times, weights);
@@ -89,10 +86,8 @@ export function sequencePoints(
     const { lo } = percentileInterval(share, replicates[k] ?? out, level);
     const { hi } = percentileInterval(share, largest[k] ?? out, level);
     const least =
-      lo === null || upperEndNeeds(share, n, effective).isFar
-        ? null
-        : leastShare(Math.min(lo, ended[k] ?? lo), again) * (1 - early);
-    return { value, share: interval(share, least, hi === null ? null : mostShare(hi, again) * (1 - early) + early) };
+      lo === null || upperEndNeeds(share, n, effective).isFar ? null : leastShare(Math.min(lo, ended[k] ?? lo), room);
+    return { value, share: interval(share, least, hi === null ? null : mostShare(hi, room)) };
   });
   return curvePoints(points, observationsOf(sample), falling, until);
 }

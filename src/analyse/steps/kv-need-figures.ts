@@ -15,7 +15,7 @@ import {
 import type { Group } from "../input/group.ts";
 import { type Figure, notIdentifiable } from "../metrics/metric.ts";
 import { type KvUnits, kvUnits, MOST_MOVED } from "./kv-need.ts";
-import { sharedReason, sharedRows } from "./shared-rows.ts";
+import { rowRoom } from "./shared-rows.ts";
 
 /** Fewest sequences of which an interval is made; with fewer only what was seen is told. */
 export const FEWEST_SEQUENCES = 6;
@@ -97,12 +97,8 @@ export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
   const qs = need.quantiles.map(([, q]) => q);
   const sample = recurrentSample(times, weights);
   const { method, why } = { method: need.stepMethod, why: need.stepOpen };
-  const { kvEarly = null } = input;
-  const shared = sharedRows(kvRows);
-  const again = shared[need.earlyShare];
-  const early = [...(kvEarly === null ? [] : [kvEarly.why]), ...(again > 0 ? sharedReason(shared) : [])];
   // The times of early rows may all be shorter than those that are known, or all longer.
-  const share = kvEarly?.[need.earlyShare] ?? 0;
+  const { early: share, again, reasons: early } = rowRoom(group, need.earlyShare);
   // Rows that are counted too often may be those with the longest times, or with the shortest.
   const lowQs = qs.map((q) => ((q - share) / (1 - share)) * (1 - again));
   const highQs = qs.map((q) => again + (q / (1 - share)) * (1 - again));

@@ -7,7 +7,7 @@ import { ratioInterval } from "../../statistics/ratio.ts";
 import type { Group } from "../input/group.ts";
 import { type Figure, notIdentifiable } from "../metrics/metric.ts";
 import { FEWEST_SEQUENCES } from "./kv-need-figures.ts";
-import { leastShare, mostShare, sharedReason, sharedRows } from "./shared-rows.ts";
+import { leastShare, mostShare, rowRoom } from "./shared-rows.ts";
 
 /** Bytes that a sequence wrote in rows of the cache. */
 interface Written {
@@ -24,7 +24,8 @@ const MOVED = "positions were moved while rows were in the cache, for which the 
  * Where all sequences are alike it is a count without an interval; else the interval is that of sequences.
  * @returns no figure where no write of a row was seen
  */
-export function kvWriteOnce({ kvRows, kvUntold, input }: Group, metric: string): Figure[] {
+export function kvWriteOnce(group: Group, metric: string): Figure[] {
+  const { kvRows, kvUntold, input } = group;
   const untold = kvUntold ?? (kvRows.length > 0 ? input.kvWritesUntold : null);
   if (untold !== null) return [notIdentifiable(metric, "step", 0, untold)];
   const byFilling = new Map<number, Written>();
@@ -42,20 +43,13 @@ export function kvWriteOnce({ kvRows, kvUntold, input }: Group, metric: string):
   const n = byFilling.size;
   if (all.all === 0) return [];
   const base = { metric, source: "step", n, coverage: 1 };
-  const { kvEarly = null } = input;
-  // All rows of early batches may be written once, or none.
-  const early = kvEarly?.written_share ?? 0;
   // Where all rows are alike it makes no difference how many there are.
   const isAlike = all.perhaps === 0 && (all.once === 0 || all.once === all.all);
-  const shared = sharedRows(kvRows);
-  const again = isAlike ? 0 : shared.written_share;
-  const reasons = [...(kvEarly === null ? [] : [kvEarly.why]), ...(again > 0 ? sharedReason(shared) : [])];
+  // All rows of early batches may be written once, or none.
+  const room = rowRoom(group, "written_share", isAlike ? 0 : undefined);
+  const { reasons } = room;
   const withRoom = (lo: number | null, hi: number | null) =>
-    interval(
-      null,
-      lo === null ? null : leastShare(lo, again) * (1 - early),
-      hi === null ? null : mostShare(hi, again) * (1 - early) + early,
-    );
+    interval(null, lo === null ? null : leastShare(lo, room), hi === null ? null : mostShare(hi, room));
   const share = all.once / all.all;
   if (all.perhaps > 0) {
     return [

@@ -1,4 +1,5 @@
 /** What is counted for each of several sequences, though it may be the same rows. */
+import type { Group } from "../input/group.ts";
 import type { KvRowSample } from "../input/input.ts";
 
 /** Shares of all bytes written, and of all bytes needed, that may be of rows which are counted already. */
@@ -8,10 +9,6 @@ export interface SharedRows {
   /** Sequences that may share rows with another one. */
   readonly sequences: number;
 }
-
-/** The least and the most that a share of all may be where so large a part of all is perhaps not there. */
-export const leastShare = (share: number, part: number): number => Math.max(0, (share - part) / (1 - part));
-export const mostShare = (share: number, part: number): number => Math.min(1, share / (1 - part));
 
 const ofNone: SharedRows = { written_share: 0, needed_share: 0, sequences: 0 };
 /** By the rows: several figures and curves ask for it. */
@@ -57,4 +54,37 @@ export function sharedReason({ sequences }: SharedRows): readonly string[] {
   return sequences === 0
     ? []
     : [`${sequences} sequences had rows that nobody told of: which of these they share is not known`];
+}
+
+/** What figures over rows have room for, as shares of what these are weighed by. */
+export interface RowRoom {
+  /** Of early batches, of which nothing is known. */
+  readonly early: number;
+  /** Of rows that are perhaps counted too often. */
+  readonly again: number;
+  readonly reasons: readonly string[];
+}
+
+/**
+ * @param weighedBy bytes written, or bytes needed
+ * @param again 0 where it makes no difference how often a row counts
+ */
+export function rowRoom(
+  { kvRows, input }: Group,
+  weighedBy: "written_share" | "needed_share",
+  again = sharedRows(kvRows)[weighedBy],
+): RowRoom {
+  const { kvEarly = null } = input;
+  const reasons = [...(kvEarly === null ? [] : [kvEarly.why]), ...(again > 0 ? sharedReason(sharedRows(kvRows)) : [])];
+  return { early: kvEarly?.[weighedBy] ?? 0, again, reasons };
+}
+
+/** The least that a share of the rows that are counted may be of all: what is counted too often has it, and what is early has not. */
+export function leastShare(share: number, { early, again }: Pick<RowRoom, "early" | "again">): number {
+  return Math.max(0, (share - again) / (1 - again)) * (1 - early);
+}
+
+/** The most: what is counted too often has it not, and what is early has it. */
+export function mostShare(share: number, { early, again }: Pick<RowRoom, "early" | "again">): number {
+  return Math.min(1, share / (1 - again)) * (1 - early) + early;
 }
