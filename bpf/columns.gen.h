@@ -171,9 +171,9 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 #define ENGINE_PARTS 4
 #define ENGINE_FOLLOWS 3
 #define ENGINE_ARGUMENTS 5
+#define ENGINE_LEAST_RUNS 16
 #define ENGINE_FEW_RUNS 128
 #define ENGINE_MANY_RUNS 512
-#define ENGINE_ROW_RUNS 16
 #define ENGINE_NODES 512
 #define ENGINE_FEW_BLOCK_REQUESTS 16
 #define ENGINE_FEW_BLOCK_RUNS 128

@@ -93,6 +93,11 @@ static __always_inline long take_token(struct walk *w, __u32 index, const __u32 
 	return 0;
 }
 
+static long walk_least(__u32 index, void *context)
+{
+	return take_token(context, index, ENGINE_LEAST_RUNS);
+}
+
 static long walk_few(__u32 index, void *context)
 {
 	return take_token(context, index, ENGINE_FEW_RUNS);
@@ -114,6 +119,8 @@ static __always_inline int record_runs(struct hit *hit, struct walk *w, __s32 n,
 	w->runs = (struct engine_batch_run *)(batch + 1);
 	if (failed)
 		r->unreadable = 1;
+	else if (n > 0 && most == ENGINE_LEAST_RUNS)
+		bpf_loop(n, walk_least, w, 0);
 	else if (n > 0 && most == ENGINE_FEW_RUNS)
 		bpf_loop(n, walk_few, w, 0);
 	else if (n > 0)
@@ -127,7 +134,10 @@ static __always_inline int record_runs(struct hit *hit, struct walk *w, __s32 n,
 	return 0;
 }
 
-/* The arrays of a batch that is passed by value; a small batch cannot have more runs than tokens. */
+/*
+ * The arrays of a batch that is passed by value; a small batch cannot have more runs than tokens. Nearly every batch of a server is
+ * one that decodes: with room for a prompt in each, the ring would hold a fifth as many.
+ */
 static __always_inline int record_batch(struct hit *hit, const struct engine_capture *plan)
 {
 	char *from = hit->stack_args;
@@ -140,6 +150,8 @@ static __always_inline int record_batch(struct hit *hit, const struct engine_cap
 		     bpf_probe_read_user(&w.sequences, sizeof(w.sequences), from + plan->batch_sequences) ||
 		     (!w.is_flat && bpf_probe_read_user(&w.logits, sizeof(w.logits), from + plan->batch_logits));
 
+	if (n <= ENGINE_LEAST_RUNS)
+		return record_runs(hit, &w, n, failed, ENGINE_LEAST_RUNS);
 	if (n <= ENGINE_FEW_RUNS)
 		return record_runs(hit, &w, n, failed, ENGINE_FEW_RUNS);
 	return record_runs(hit, &w, n, failed, ENGINE_MANY_RUNS);

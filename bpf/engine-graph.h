@@ -74,6 +74,8 @@ static __always_inline int record_graph(struct hit *hit, const struct engine_cap
 	struct numbers n = {};
 
 	find_operand(&n, plan, hit->args[plan->source[0] & 3]);
+	if (n.elements <= ENGINE_LEAST_RUNS)
+		return record_numbers(hit, plan, &n, ENGINE_LEAST_RUNS);
 	if (n.elements <= ENGINE_FEW_RUNS)
 		return record_numbers(hit, plan, &n, ENGINE_FEW_RUNS);
 	return record_numbers(hit, plan, &n, ENGINE_MANY_RUNS);

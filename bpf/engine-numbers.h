@@ -67,9 +67,9 @@ static long walk_many_numbers(__u32 index, void *context)
 	return take_number(context, index, ENGINE_MANY_RUNS);
 }
 
-static long walk_rows(__u32 index, void *context)
+static long walk_least_numbers(__u32 index, void *context)
 {
-	return take_number(context, index, ENGINE_ROW_RUNS);
+	return take_number(context, index, ENGINE_LEAST_RUNS);
 }
 
 /* The parts of a plan, then the numbers as runs, of which it has room for so many. */
@@ -86,8 +86,8 @@ static __always_inline int record_numbers(struct hit *hit, const struct engine_c
 
 	copy_parts(hit, plan, r, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
 	n->runs = (struct engine_index_run *)(out + 1);
-	if (n->elements && most == ENGINE_ROW_RUNS)
-		bpf_loop(n->elements, walk_rows, n, 0);
+	if (n->elements && most == ENGINE_LEAST_RUNS)
+		bpf_loop(n->elements, walk_least_numbers, n, 0);
 	else if (n->elements && most == ENGINE_FEW_RUNS)
 		bpf_loop(n->elements, walk_few_numbers, n, 0);
 	else if (n->elements)
@@ -126,7 +126,7 @@ static __always_inline int record_tensor(struct hit *hit, const struct engine_ca
 	struct numbers n = {};
 
 	find_numbers(&n, plan, hit->args[plan->numbers_argument & 7]);
-	return record_numbers(hit, plan, &n, ENGINE_ROW_RUNS);
+	return record_numbers(hit, plan, &n, ENGINE_LEAST_RUNS);
 }
 
 #endif

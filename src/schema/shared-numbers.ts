@@ -50,15 +50,15 @@ export const SAMPLE_COOKIE = { event_mask: 15, op_known: 16 } as const;
 /** `events`: of one run; the count of event e on CPU c is element c * events + e. */
 export const SAMPLE = { events: 16 } as const;
 
-/** `captures`: plans of what probes of engines copy. `parts`: of one plan. `follows`: pointers that lead to one. `arguments`: of a call. `few_runs`: of a batch, or of an operand, with as many tokens at most; `many_runs`: of a larger one. `row_runs`: of the rows of a static cache that are written. `nodes`: of a graph that are looked at. `block_requests`, `block_runs`, `block_steps`: of one step of a paged cache, and blocks of it that are gone through; `few_block_requests`, `few_block_runs`: of a step that needs no more, whose record is small. `row_name_bytes`: of an operation; `row_most_bytes`: of a row of numbers; `rows_short_bytes`: of the rows of few tokens; `rows_long_bytes`: of those of many. */
+/** `captures`: plans of what probes of engines copy. `parts`: of one plan. `follows`: pointers that lead to one. `arguments`: of a call. `least_runs`: of a batch, or of an operand, with as many tokens at most, as a step of a server has that decodes, and of the rows of a static cache that are written; `few_runs`: of a larger one, such as of a prompt; `many_runs`: of one that is larger still. `nodes`: of a graph that are looked at. `block_requests`, `block_runs`, `block_steps`: of one step of a paged cache, and blocks of it that are gone through; `few_block_requests`, `few_block_runs`: of a step that needs no more, whose record is small. `row_name_bytes`: of an operation; `row_most_bytes`: of a row of numbers; `rows_short_bytes`: of the rows of few tokens; `rows_long_bytes`: of those of many. */
 export const ENGINE = {
   captures: 512,
   parts: 4,
   follows: 3,
   arguments: 5,
+  least_runs: 16,
   few_runs: 128,
   many_runs: 512,
-  row_runs: 16,
   nodes: 512,
   few_block_requests: 16,
   few_block_runs: 128,

@@ -65,7 +65,7 @@ function runsOf(payload: DataView, n_tokens: number): BatchRun[] | null {
 
 /** Decodes what the kernel program found in a llama_batch and its arrays; null where it cannot be one. */
 export function decodeBatch(payload: DataView, unreadable: number): DecodedBatch | null {
-  if (payload.byteLength < HEAD.bytes + ENGINE.few_runs * RUN.bytes || unreadable !== 0) return null;
+  if (payload.byteLength < HEAD.bytes + ENGINE.least_runs * RUN.bytes || unreadable !== 0) return null;
   const n_tokens = payload.getInt32(HEAD.offsets.n_tokens, true);
   if (n_tokens < 0 || n_tokens > TOKEN_LIMIT) return null;
   return { n_tokens, runs: runsOf(payload, n_tokens) };

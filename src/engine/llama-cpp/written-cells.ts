@@ -51,7 +51,7 @@ export interface WrittenCells {
 
 /** Null for a graph that writes no cache, or more places than were copied. */
 export function writtenCells(payload: DataView): WrittenCells | null {
-  if (payload.byteLength < START + HEAD.bytes + ENGINE.few_runs * RUN.bytes) return null;
+  if (payload.byteLength < START + HEAD.bytes + ENGINE.least_runs * RUN.bytes) return null;
   const field = (name: keyof typeof HEAD.offsets): number => payload.getUint32(START + HEAD.offsets[name], true);
   const addr = payload.getBigUint64(START + HEAD.offsets.target, true);
   const tokens = field("elements");

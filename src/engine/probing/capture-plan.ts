@@ -149,7 +149,7 @@ const indexBytes = (runs: number): number =>
   recordLayout("engine_indexes").bytes + runs * recordLayout("engine_index_run").bytes;
 const BATCH_BYTES = batchBytes(ENGINE.many_runs);
 const INDEX_BYTES = indexBytes(ENGINE.many_runs);
-const NUMBER_BYTES = indexBytes(ENGINE.row_runs);
+const NUMBER_BYTES = indexBytes(ENGINE.least_runs);
 const BLOCK_BYTES =
   recordLayout("engine_blocks").bytes +
   ENGINE.block_requests * recordLayout("engine_block_request").bytes +
@@ -171,7 +171,7 @@ export function partBytes(part: CapturePart): number {
 /** Bytes that such a part takes at least behind the others. */
 function leastBytes(part: CapturePart): number {
   if (part.form === "blocks") return 0;
-  return part.form === "indexes" ? indexBytes(ENGINE.few_runs) : partBytes(part);
+  return part.form === "indexes" ? indexBytes(ENGINE.least_runs) : partBytes(part);
 }
 
 /** True for a part that the kernel program puts behind the room of the others. */
@@ -188,7 +188,7 @@ export function capturePlan(...parts: readonly CapturePart[]): CapturePlan {
   const sizes = parts.map(partBytes);
   const starts = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, bytes) => sum + bytes, 0));
   if (parts.length === 1 && parts[0]?.form === "batch")
-    return { parts, at: [0], bytes: BATCH_BYTES, least: batchBytes(ENGINE.few_runs), room: BATCH_BYTES };
+    return { parts, at: [0], bytes: BATCH_BYTES, least: batchBytes(ENGINE.least_runs), room: BATCH_BYTES };
   if (parts.length === 1 && parts[0]?.form === "rows")
     return { parts, at: [0], bytes: ROW_BYTES, least: rowBytes(ENGINE.rows_short_bytes), room: ROW_BYTES };
   const last = parts.at(-1);

@@ -40,7 +40,7 @@ const PACKED_DIMENSIONS = 3;
 
 /** One run of rows; null where they do not follow each other, or could not be read. */
 function writtenRows(payload: DataView): { readonly first: number; readonly count: number } | null {
-  if (payload.byteLength < START + HEAD.bytes + ENGINE.row_runs * RUN.bytes) return null;
+  if (payload.byteLength < START + HEAD.bytes + ENGINE.least_runs * RUN.bytes) return null;
   const field = (name: keyof typeof HEAD.offsets): number => payload.getUint32(START + HEAD.offsets[name], true);
   if (field("runs") !== 1 || field("held") !== field("elements")) return null;
   const run = START + HEAD.bytes;

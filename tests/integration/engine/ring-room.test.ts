@@ -1,8 +1,10 @@
 import { dlopen, FFIType } from "bun:ffi";
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { capturesOf } from "../../../src/engine/llama-cpp/captures.ts";
+import { type DecodedBatch, decodeBatch } from "../../../src/engine/llama-cpp/decode-step.ts";
 import { NEWEST_KNOWN } from "../../../src/engine/llama-cpp/offsets.ts";
+import { compileProgram } from "../../fixtures/compile.ts";
 import { probedSelf } from "../../fixtures/probed-self.ts";
 
 const LIBC = /\S*\/libc\.so\.6$/m.exec(readFileSync("/proc/self/maps", "utf8"))?.[0] ?? "libc.so.6";
@@ -43,4 +45,53 @@ test("the ring holds two seconds of placed tensors that nobody takes", async () 
   } finally {
     session.stop();
   }
+});
+
+describe("batches that a function is given by value", () => {
+  /** As many calls as wished for, each with a batch of so many tokens that are of a sequence each; nobody takes the records before the end. */
+  async function handedOver(calls: number, tokens: number) {
+    const library = compileProgram("many-batches", ["-shared", "-fPIC"]);
+    const batches: (DecodedBatch | null)[] = [];
+    const session = await probedSelf({
+      name: "batches",
+      symbols: ["take_batch"],
+      state: {
+        take({ payload, unreadable }) {
+          batches.push(decodeBatch(payload, unreadable));
+          return "kept";
+        },
+      },
+      probesOf: ({ symbol }) => [
+        {
+          symbol: "take_batch",
+          offset: BigInt(symbol("take_batch")?.fileOffset ?? 0),
+          isReturn: false,
+          probe: 0,
+          capture: capturesOf(NEWEST_KNOWN).batch,
+        },
+      ],
+    });
+    const { symbols } = dlopen(library, { many_batches: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 } });
+    try {
+      await session.attachObject(library, process.pid);
+      expect(symbols.many_batches(calls, tokens)).toBe(0);
+      session.drain();
+      const ring = session.account().find(({ stage }) => stage === "ring");
+      return { batches, dropped: ring?.dropped_by.ring_full ?? 0 };
+    } finally {
+      session.stop();
+    }
+  }
+
+  test("are told of four seconds of a server of two slots at 7,000 tokens a second, though nobody takes a record", async () => {
+    const { batches, dropped } = await handedOver(14_000, 2);
+    expect(dropped).toBe(0);
+    expect(batches.length).toBe(14_000);
+  });
+
+  test.each([1, 16, 17, 32])("are told token by token where there are %i", async (tokens) => {
+    const runs = Array.from({ length: tokens }, (_, i) => ({ sequences: [i], position: 10 * i, tokens: 1, asking: 1 }));
+    const { batches } = await handedOver(2, tokens);
+    expect(batches).toEqual(Array(2).fill({ n_tokens: tokens, runs }));
+  });
 });

@@ -33,7 +33,8 @@ describe("a plan of what a probe copies", () => {
     expect(capturePlan(part(120), part(304))).toMatchObject({ at: [0, 120], bytes: 424, room: 512 });
     expect(capturePlan(part(1024))).toMatchObject({ at: [0], room: 1024 });
     const batch = recordLayout("engine_batch").bytes + ENGINE.many_runs * recordLayout("engine_batch_run").bytes;
-    expect(capturePlan({ form: "batch", offsets: BATCH })).toMatchObject({ at: [0], bytes: batch, room: batch });
+    const least = recordLayout("engine_batch").bytes + ENGINE.least_runs * recordLayout("engine_batch_run").bytes;
+    expect(capturePlan({ form: "batch", offsets: BATCH })).toMatchObject({ at: [0], bytes: batch, least, room: batch });
   });
 
   test("is refused where no record has room, or there are too many parts", () => {
@@ -184,7 +185,7 @@ test("a plan with the numbers of a tensor has them behind its parts, and says ho
   const tensor = { storage: 16, strides: 104, offset: 144, elements: 152, type: 160, data: 17 };
   const numbers: CapturePart = { form: "numbers", from: 2, offsets: { ...tensor, narrowType: 3, wideType: 4 } };
   const plan = capturePlan(part(56), part(112), numbers);
-  const bytes = recordLayout("engine_indexes").bytes + ENGINE.row_runs * recordLayout("engine_index_run").bytes;
+  const bytes = recordLayout("engine_indexes").bytes + ENGINE.least_runs * recordLayout("engine_index_run").bytes;
   expect(plan).toMatchObject({ at: [0, 56, 256], bytes: 256 + bytes, least: 256 + bytes });
   const view = new DataView(planBytes(plan).buffer);
   const { offsets } = recordLayout("engine_capture");
