@@ -26,13 +26,17 @@ export function standingStill({ watches, steps, window_ns }: Recorded, meanNs: n
   const after = begins.map(() => meanNs * random());
   let sum = 0;
   const held = begins.map((_, i) => (sum += (before[i] ?? 0) + (after[i] ?? 0)));
-  /** Of a moment of the program: by how much all armings before it put it off. */
-  const putOff = (time: number): number => held[firstIndex(begins.length, (i) => (begins[i] ?? 0) < time) - 1] ?? 0;
-  const later = (time: number): number => time + putOff(time);
-  const armed = (time: number): number => {
-    const which = firstIndex(begins.length, (i) => (begins[i] ?? 0) < time);
-    return later(time) + (before[which] ?? 0);
+  let last = 0;
+  /** Armings before a moment: mostly as many as before the last one that was asked for. */
+  const armingsBefore = (time: number): number => {
+    const isLast =
+      (last === 0 || (begins[last - 1] ?? 0) < time) && !((begins[last] ?? Number.POSITIVE_INFINITY) < time);
+    if (!isLast) last = firstIndex(begins.length, (i) => (begins[i] ?? 0) < time);
+    return last;
   };
+  /** By how much all of them put it off. */
+  const later = (time: number): number => time + (held[armingsBefore(time) - 1] ?? 0);
+  const armed = (time: number): number => later(time) + (before[armingsBefore(time)] ?? 0);
   return {
     watches: watches.map((watch) => ({
       ...watch,

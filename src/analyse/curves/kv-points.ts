@@ -2,13 +2,9 @@
 import { percentileInterval, resample } from "../../statistics/bootstrap.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import { interval } from "../../statistics/interval.ts";
-import {
-  effectiveUnits,
-  endedShares,
-  type RecurrentSample,
-  recurrentSample,
-  sharesOf,
-} from "../../statistics/recurrent-survival.ts";
+import type { RecurrentSample } from "../../statistics/survival/product-limit.ts";
+import { effectiveUnits, endedShares, recurrentSample } from "../../statistics/survival/recurrent-survival.ts";
+import { sharesOf } from "../../statistics/survival/survival-shares.ts";
 import type { Group } from "../input/group.ts";
 import { kvUnits } from "../steps/kv-need.ts";
 import { FEWEST_SEQUENCES, type KvNeedTimes, levelFor, upperEndNeeds } from "../steps/kv-need-figures.ts";

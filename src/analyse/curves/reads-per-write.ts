@@ -1,6 +1,6 @@
 /** How often what one write wrote is read: over write passes that were watched, or over rows of the KV cache by steps. */
 import { carryingUnitsOf, sharesByEnds } from "../../statistics/inverse-censoring.ts";
-import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
+import type { UnitTimes } from "../../statistics/survival/recurrent-survival.ts";
 import type { Group } from "../input/group.ts";
 import type { KvRowSample } from "../input/input.ts";
 import { RETENTION } from "../metrics/retention.ts";

@@ -1,6 +1,6 @@
 /** How long after the write before a write comes: what is still written to bytes that had settled. */
 import { carryingUnits } from "../../statistics/carrying-units.ts";
-import { boundedQuantiles } from "../../statistics/recurrent-survival.ts";
+import { boundedQuantiles } from "../../statistics/survival/recurrent-survival.ts";
 import { FEWEST, rowOf } from "../figures/figure-row.ts";
 import { unseenByOthers } from "../metrics/shared-memory.ts";
 import { CUT, MOST_CUT } from "../watched/counting/count-window.ts";

@@ -5,7 +5,8 @@ import { firstIndex } from "../../statistics/first-index.ts";
 import type { Interval } from "../../statistics/interval.ts";
 import type { SharesByEnds } from "../../statistics/inverse-censoring.ts";
 import { reaching, type Shares, shareIntervals } from "../../statistics/quantile-inversion.ts";
-import { type RecurrentSample, sharesOf } from "../../statistics/recurrent-survival.ts";
+import type { RecurrentSample } from "../../statistics/survival/product-limit.ts";
+import { sharesOf } from "../../statistics/survival/survival-shares.ts";
 import type { TimesRoom } from "../watched/counting/arming-echo.ts";
 import type { CurvePoint } from "./curve.ts";
 

@@ -2,12 +2,8 @@
 
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { type Interval, isWithoutEnds } from "../../statistics/interval.ts";
-import {
-  boundedQuantiles,
-  pooledSample,
-  type RecurrentSample,
-  type UnitTimes,
-} from "../../statistics/recurrent-survival.ts";
+import type { RecurrentSample } from "../../statistics/survival/product-limit.ts";
+import { boundedQuantiles, pooledSample, type UnitTimes } from "../../statistics/survival/recurrent-survival.ts";
 import { formatNs } from "../../units.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group } from "../input/group.ts";

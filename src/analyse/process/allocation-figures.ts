@@ -1,7 +1,7 @@
 /** Figures of births and deaths of allocations. Every allocation is counted, so that only its times are uncertain. */
 
 import { interval } from "../../statistics/interval.ts";
-import { recurrentQuantiles, recurrentSample } from "../../statistics/recurrent-survival.ts";
+import { recurrentQuantiles, recurrentSample } from "../../statistics/survival/recurrent-survival.ts";
 import { observedQuantile } from "../../statistics/weighted-quantile.ts";
 import type { AllocationLives, AllocationSample } from "../input/input.ts";
 import type { Figure } from "../metrics/metric.ts";

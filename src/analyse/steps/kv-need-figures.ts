@@ -11,7 +11,7 @@ import {
   seenIntervals,
   seenQuantiles,
   type UnitTimes,
-} from "../../statistics/recurrent-survival.ts";
+} from "../../statistics/survival/recurrent-survival.ts";
 import type { Group } from "../input/group.ts";
 import { type Figure, notIdentifiable } from "../metrics/metric.ts";
 import { type KvUnits, kvUnits, MOST_MOVED } from "./kv-need.ts";

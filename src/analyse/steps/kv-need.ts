@@ -3,7 +3,7 @@
 import { collectAfter } from "../../columnar/collect-after.ts";
 import { everyRow, numberOrder } from "../../columnar/keys/number-order.ts";
 import type { ReadSpan } from "../../label/kv/kv-token.ts";
-import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
+import type { UnitTimes } from "../../statistics/survival/recurrent-survival.ts";
 import type { KvRowSample } from "../input/input.ts";
 
 /** The needs of one row, in their order, are put into so many parts of equal size, each by the need in its middle; fewer where there are very many rows. */

@@ -3,12 +3,8 @@ import type { Resamples } from "../../statistics/bootstrap.ts";
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import type { Interval } from "../../statistics/interval.ts";
 import { carryingUnitsOf, quantilesByEnds, type TimedCase } from "../../statistics/inverse-censoring.ts";
-import {
-  boundedQuantiles,
-  pooledSample,
-  type RecurrentSample,
-  type UnitTimes,
-} from "../../statistics/recurrent-survival.ts";
+import type { RecurrentSample } from "../../statistics/survival/product-limit.ts";
+import { boundedQuantiles, pooledSample, type UnitTimes } from "../../statistics/survival/recurrent-survival.ts";
 import { MOST_CENSORED } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/watch-set.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./counting/count-window.ts";

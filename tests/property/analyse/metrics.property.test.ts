@@ -16,7 +16,7 @@ import { resample } from "../../../src/statistics/bootstrap.ts";
 import { chao1 } from "../../../src/statistics/chao1.ts";
 import { clopperPearson } from "../../../src/statistics/clopper-pearson.ts";
 import { incompleteBeta } from "../../../src/statistics/incomplete-beta.ts";
-import { boundedQuantiles, recurrentSample, survivalAt } from "../../../src/statistics/recurrent-survival.ts";
+import { boundedQuantiles, recurrentSample, survivalAt } from "../../../src/statistics/survival/recurrent-survival.ts";
 import { type GivenRegion, regionsOf } from "../../fixtures/regions.ts";
 
 const RUN_NS = 1e9;

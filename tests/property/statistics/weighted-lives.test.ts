@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { recurrentQuantiles, recurrentSample } from "../../../src/statistics/recurrent-survival.ts";
+import { recurrentQuantiles, recurrentSample } from "../../../src/statistics/survival/recurrent-survival.ts";
 import { lifeQuantiles } from "../../../src/statistics/weighted-lives.ts";
 import { observedQuantile } from "../../../src/statistics/weighted-quantile.ts";
 

@@ -5,7 +5,7 @@ import {
   recurrentQuantiles,
   recurrentSample,
   survivalAt,
-} from "../../../src/statistics/recurrent-survival.ts";
+} from "../../../src/statistics/survival/recurrent-survival.ts";
 
 /** Remission times of the 6-MP arm of Freireich et al. (Blood 21, 1963), as in Kalbfleisch and Prentice, table 1.1. */
 const REMISSION = Float64Array.from([6, 6, 6, 6, 7, 9, 10, 10, 11, 13, 16, 17, 19, 20, 22, 23, 25, 32, 32, 34, 35]);

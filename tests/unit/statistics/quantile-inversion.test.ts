@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { resample } from "../../../src/statistics/bootstrap.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import { quantileIntervals, shareIntervals } from "../../../src/statistics/quantile-inversion.ts";
-import { boundedQuantiles, pooledSample, sharesOf } from "../../../src/statistics/recurrent-survival.ts";
+import { boundedQuantiles, pooledSample } from "../../../src/statistics/survival/recurrent-survival.ts";
+import { sharesOf } from "../../../src/statistics/survival/survival-shares.ts";
 
 /** The quantile of times of which each unit shows one, all of them whole. */
 const ofTimes = (times: readonly number[], q: number) =>

@@ -1,6 +1,6 @@
 /** Moments soon after memory came: windows begin when it is there, so that fewer of them hold these than hold later ones. */
 import { mostMean } from "../../../statistics/poisson-mean.ts";
-import type { UnitTimes } from "../../../statistics/recurrent-survival.ts";
+import type { UnitTimes } from "../../../statistics/survival/recurrent-survival.ts";
 import type { WatchSet } from "../../input/watch-set.ts";
 import { countWindows, givenLength, windowOf } from "./count-window.ts";
 import { evenLaws } from "./even-laws.ts";

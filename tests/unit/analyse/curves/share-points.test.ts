@@ -3,7 +3,7 @@ import { pointsByEnds, samplePoints } from "../../../../src/analyse/curves/share
 import { resample } from "../../../../src/statistics/bootstrap.ts";
 import { quantilesByEnds, sharesByEnds, type TimedCase } from "../../../../src/statistics/inverse-censoring.ts";
 import { seededRandom } from "../../../../src/statistics/prng.ts";
-import { boundedQuantiles, pooledSample } from "../../../../src/statistics/recurrent-survival.ts";
+import { boundedQuantiles, pooledSample } from "../../../../src/statistics/survival/recurrent-survival.ts";
 
 const UNITS = 200;
 const RESAMPLES = resample(new Uint8Array(UNITS), 1, 0, 199);

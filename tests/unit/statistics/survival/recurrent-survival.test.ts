@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { resample } from "../../../src/statistics/bootstrap.ts";
+import { resample } from "../../../../src/statistics/bootstrap.ts";
 import {
   boundedQuantiles,
   pooledSample,
-  sharesOf,
   type UnitTimes,
-} from "../../../src/statistics/recurrent-survival.ts";
+} from "../../../../src/statistics/survival/recurrent-survival.ts";
+import { sharesOf } from "../../../../src/statistics/survival/survival-shares.ts";
 
 const RESAMPLES = resample(new Uint8Array(120), 1, 0, 199);
 const repeated = (n: number, times: UnitTimes): UnitTimes[] => Array.from({ length: n }, () => times);
