@@ -70,12 +70,12 @@ export function sharesOf(sample: RecurrentSample, mostLeft = 0): Shares & Readon
     if (values.at(-1) === moment) counts[values.length - 1] = i + 1;
   });
   const endedAt = endedWithin(sample);
-  const resampled = (times: Uint16Array | null, places: Uint32Array, out: Float64Array): void =>
-    endedAt(
-      times,
-      places.map((place) => counts[place] ?? 0),
-      out,
-    );
+  let [asked, stops] = [new Uint32Array(0), new Uint32Array(0)];
+  const resampled = (times: Uint16Array | null, places: Uint32Array<ArrayBuffer>, out: Float64Array): void => {
+    // All resamples of a curve are asked for at the same places.
+    if (asked !== places) [asked, stops] = [places, places.map((place) => counts[place] ?? 0)];
+    endedAt(times, stops, out);
+  };
   const shares = new Float64Array(values.length);
   resampled(null, Uint32Array.from(values.keys()), shares);
   return {
