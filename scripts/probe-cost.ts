@@ -30,7 +30,8 @@ const TURN_MS = 500;
 /** Putting probes into a file, and taking them away, ends within this; tokens that begin before are left out, in both arms. */
 const SETTLE_MS = 80;
 const LEAD_MS = 12_000;
-const DRAIN_MS = 8;
+/** As a recorder rests that is told of an engine: 10 to 20 ms. */
+const DRAIN_MS = 15;
 const MARGIN_PCT = 0.5;
 const SEED = 20_250_101;
 const ANSWER_TOKENS = 200;
