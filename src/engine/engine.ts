@@ -25,6 +25,12 @@ export interface EngineObject extends EngineBuild {
   symbol(name: string): DynamicSymbol | undefined;
 }
 
+/**
+ * When a probe is there that is not always: `rests` where it is taken away while every process of the engine is settled, `onRequest` where it
+ * is put in only while one of them asks for it, `graphSteps` where it is taken away while each was seen to decode by calls.
+ */
+export type Presence = "rests" | "onRequest" | "graphSteps";
+
 /** One place to probe in an object. */
 export interface EngineProbe {
   readonly symbol: string;
@@ -35,10 +41,8 @@ export interface EngineProbe {
   readonly probe: number;
   /** What is copied there. */
   readonly capture: CapturePlan;
-  /** True where it is taken away while every process of the engine is settled. */
-  readonly rests?: boolean;
-  /** True where it is put in only while a process of the engine asks for it. */
-  readonly onRequest?: boolean;
+  /** When it is there; always where absent. */
+  readonly presence?: Presence;
 }
 
 /** One engine of the list in engines.ts. */
@@ -150,6 +154,8 @@ export interface EngineProcess {
   isSettled(): boolean;
   /** True while calls behind the first of each step would tell nothing new; never unless there. */
   isRepeating?(): boolean;
+  /** True once a call that decodes was seen: where graphs end says nothing then. Never unless there. */
+  hasCalled?(): boolean;
   /** True while probes that are put in on request would tell something; they are never asked for unless told. */
   isAsking?(nowNs: bigint): boolean;
   /** Ends the calls that have not returned: rows without an end. @param isGone whether its program has ended */

@@ -26,6 +26,8 @@ export interface GraphSteps {
   close(): void;
   /** A call that decodes began or returned: graphs are its, and not steps. */
   leave(): void;
+  /** True once one was seen. */
+  isLeft(): boolean;
   /** Returns since the last call that were kept, of steps that began before the probes were there, as it turned out. */
   takeUnderWay(): number;
   /** True once a graph was a step, and as long as no call that decodes is seen. */
@@ -304,6 +306,7 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
       return taken;
     },
     isParted: () => isParted && !isLeft,
+    isLeft: () => isLeft,
     hasStepped: () => (hasStepped || early.length > 0) && !isLeft,
     leave() {
       isLeft = true;

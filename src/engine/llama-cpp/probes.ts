@@ -1,5 +1,5 @@
 /** The functions of llama.cpp, ggml and Ollama's own engine that are probed, and what the kernel program copies at each. */
-import type { EngineObject, EngineProbe } from "../engine.ts";
+import type { EngineObject, EngineProbe, Presence } from "../engine.ts";
 import { type Captures, capturesOf } from "./captures.ts";
 import { chooseLayout, copiedBy } from "./layout-choice.ts";
 
@@ -73,12 +73,12 @@ export interface ProbePoint {
   readonly entry: keyof Captures | null;
   /** What is copied at return; null where return is not probed. */
   readonly ret: keyof Captures | null;
-  /** True where it is taken away while a process places the same tensors at the same addresses again and again. */
-  readonly rests?: boolean;
+  /** When it is there; always where absent. */
+  readonly presence?: Presence;
+  /** The same of its return alone. */
+  readonly returnPresence?: Presence;
   /** True where it stands in for a function that is not found in a stripped program of Go. */
   readonly isSubstitute?: true;
-  /** True where it is put in only while a process asks for it. */
-  readonly onRequest?: boolean;
 }
 
 function point(symbol: string, probe: Probe, entry: keyof Captures | null, ret: keyof Captures | null): ProbePoint {
@@ -91,14 +91,14 @@ function point(symbol: string, probe: Probe, entry: keyof Captures | null, ret: 
  * large without any structure.
  */
 const GGML_POINTS: readonly ProbePoint[] = [
-  { ...point("ggml_backend_tensor_alloc", PROBE.tensor_alloc, "tensor", null), rests: true },
+  { ...point("ggml_backend_tensor_alloc", PROBE.tensor_alloc, "tensor", null), presence: "rests" },
   point("ggml_backend_buft_alloc_buffer", PROBE.buffer_alloc, null, "buffer"),
   point("ggml_backend_buffer_init", PROBE.buffer_init, "none", "buffer"),
   point("ggml_backend_buffer_free", PROBE.buffer_free, "buffer", null),
   point("ggml_backend_buffer_set_usage", PROBE.buffer_usage, "buffer", null),
   point("ggml_backend_buffer_clear", PROBE.buffer_clear, "buffer", null),
-  { ...point("ggml_compute_forward_get_rows", PROBE.lookup, "lookup", null), onRequest: true },
-  point("ggml_graph_compute", PROBE.graph_compute, "graph", "none"),
+  { ...point("ggml_compute_forward_get_rows", PROBE.lookup, "lookup", null), presence: "onRequest" },
+  { ...point("ggml_graph_compute", PROBE.graph_compute, "graph", "none"), returnPresence: "graphSteps" },
   point("llama_model_load_from_file", PROBE.model_load, "path", "none"),
   point("llama_model_load_from_splits", PROBE.model_load, "none", "none"),
   point("llama_model_init_from_user", PROBE.model_load, "none", "none"),
@@ -195,14 +195,18 @@ export function hasOlderNames(object: Pick<EngineObject, "symbol">): boolean {
 export function probesOf(object: EngineObject): EngineProbe[] {
   const probes: EngineProbe[] = [];
   const captures = capturesOf(copiedBy(chooseLayout(object)));
-  for (const { symbol, probe, entry, ret, isSubstitute, ...when } of PROBE_POINTS) {
+  for (const { symbol, probe, entry, ret, isSubstitute, presence, returnPresence = presence } of PROBE_POINTS) {
     const found = object.symbol(symbol);
     if (found?.type !== "function" || found.fileOffset === null) continue;
     if (isSubstitute && !found.isByGo) continue;
     const offset = BigInt(found.fileOffset);
-    const place = { symbol, offset, probe, ...when };
-    if (ret !== null) probes.push({ ...place, isReturn: true, capture: captures[ret] });
-    if (entry !== null) probes.push({ ...place, isReturn: false, capture: captures[entry] });
+    const add = (isReturn: boolean, capture: keyof Captures | null, when: Presence | undefined): void => {
+      if (capture === null) return;
+      const there = when === undefined ? {} : { presence: when };
+      probes.push({ symbol, offset, probe, isReturn, capture: captures[capture], ...there });
+    };
+    add(true, ret, returnPresence);
+    add(false, entry, presence);
   }
   return probes;
 }

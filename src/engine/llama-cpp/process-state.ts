@@ -256,6 +256,7 @@ export function processState(
       return looks;
     },
     isSettled: map.isSettled,
+    hasCalled: steps.hasCalled,
     isAsking(nowNs) {
       if (!map.hasExperts()) return false;
       const isAsking = experts.isAsking(nowNs);

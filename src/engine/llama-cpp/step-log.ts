@@ -33,6 +33,8 @@ export interface StepLog {
   takeRows(): EngineRow<"step">[];
   /** True once graphs were steps by themselves, and as long as no call that decodes is seen. */
   isOfGraphs(): boolean;
+  /** True once a call that decodes was seen. */
+  hasCalled(): boolean;
   /** True once one of these came in parts, between which others compute. */
   isParted(): boolean;
   /** Ends the calls that have not returned: rows without an end. */
@@ -388,6 +390,7 @@ export function stepLog(context: StepContext): StepLog {
       return taken;
     },
     isOfGraphs: ofGraphs.hasStepped,
+    hasCalled: ofGraphs.isLeft,
     isParted: ofGraphs.isParted,
     takeUnderWay: ofGraphs.takeUnderWay,
     flush,

@@ -8,10 +8,10 @@ import type { BpfObject, LoadOptions } from "../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { linkUprobeMulti, supportsUprobeMulti, type UprobeMultiPlaces } from "../../kernel/uprobe-multi.ts";
 import { ENGINE_COOKIE } from "../../schema/shared-numbers.ts";
-import type { Engine, EngineBuild, EngineObject, EngineProbe } from "../engine.ts";
+import type { Engine, EngineBuild, EngineObject, EngineProbe, Presence } from "../engine.ts";
 import type { CaptureTable } from "./capture-table.ts";
 import { probeSite } from "./probe-site.ts";
-import { type Presence, restingProbes } from "./resting-probes.ts";
+import { restingProbes } from "./resting-probes.ts";
 
 /** A file in which an engine was found. */
 export interface EngineFile {
@@ -175,9 +175,8 @@ export function objectProbes({
   }
 
   function linkOrRest(path: string, engine: Engine, group: readonly Place[]): void {
-    const [{ isReturn, rests, onRequest } = { isReturn: false }] = group;
-    if (rests || onRequest)
-      resting.add(engine, rests ? "rests" : "onRequest", path, (held) => link(held, isReturn, group));
+    const [{ isReturn, presence } = { isReturn: false }] = group;
+    if (presence !== undefined) resting.add(engine, presence, path, (held) => link(held, isReturn, group));
     else links.use(link(path, isReturn, group));
   }
 
@@ -219,10 +218,7 @@ export function objectProbes({
     };
     counts.asked += probes.length;
     const places = placesOf(engine, probes, bytes);
-    const groups = Map.groupBy(
-      places,
-      ({ isReturn, rests, onRequest }) => `${!isReturn}/${rests === true}/${onRequest === true}`,
-    );
+    const groups = Map.groupBy(places, ({ isReturn, presence = "" }) => `${!isReturn}/${presence}`);
     for (const [, group] of [...groups].sort(([one], [other]) => (one < other ? -1 : 1))) {
       if (multi) attempt(group);
       else for (const probe of group) attempt([probe]);

@@ -1,9 +1,6 @@
 /** Probes that are taken away while they have nothing new to tell, or are not asked for, and put back: a call that is probed costs its caller a trap. */
 import { openFileBytes } from "../../elf/file-bytes.ts";
-import type { Engine } from "../engine.ts";
-
-/** When they are there: until they have nothing new to tell, or while they are asked for. */
-export type Presence = "rests" | "onRequest";
+import type { Engine, Presence } from "../engine.ts";
 
 export interface RestingProbes extends Disposable {
   /** Links probes of a file now, unless they are there on request, and whenever they are wanted again. @throws MrmTraceError environment, where they cannot be linked now */
@@ -29,7 +26,7 @@ export function restingProbes(): RestingProbes {
       // Probes hold their file; while there are none, its number could be given to another.
       const file = openFileBytes(path);
       const held = file === null ? path : files.use(file).heldPath;
-      const current = presence === "rests" ? link(held) : null;
+      const current = presence === "onRequest" ? null : link(held);
       all.push({ engine, presence, link: () => link(held), current });
     },
     set(engine, presence, wanted) {

@@ -267,6 +267,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
         const repeats = running.length > 0 && running.every((state) => state.isRepeating?.() ?? false);
         captures.setFirstOnly(engines.indexOf(engine.engine), repeats);
         probes.setWanted(engine.engine, "rests", isAwaited || !running.every((state) => state.isSettled()));
+        const areCalled = running.every((state) => state.hasCalled?.() ?? false);
+        probes.setWanted(engine.engine, "graphSteps", isAwaited || !areCalled);
         const now = monotonicNs();
         probes.setWanted(
           engine.engine,

@@ -1,5 +1,5 @@
 /** The operators of PyTorch that are probed, and what is copied at each. */
-import type { EngineObject, EngineProbe } from "../engine.ts";
+import type { EngineObject, EngineProbe, Presence } from "../engine.ts";
 import { capturePlan } from "../probing/capture-plan.ts";
 import { APPEND_BYTES, LIST_SKIP } from "./cache-append.ts";
 import { TOKENS } from "./cache-tensor.ts";
@@ -78,10 +78,8 @@ export interface ProbePoint {
   /** Names of one function in builds of different ages; an object has one of them. */
   readonly symbols: readonly string[];
   readonly capture: (typeof PLAN)[keyof typeof PLAN];
-  /** True where it is taken away while every weight is known that it would tell of. */
-  readonly rests?: true;
-  /** True where it is there only while it is asked for. */
-  readonly onRequest?: true;
+  /** When it is there: such as until every weight is known that it would tell of. Always where absent. */
+  readonly presence?: Presence;
 }
 
 export const PROBE_POINTS: readonly ProbePoint[] = [
@@ -100,7 +98,7 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
       "_ZN2at4_ops6linear4callERKNS_6TensorES4_RKN3c108optionalIS2_EE",
     ],
     capture: PLAN.weights,
-    rests: true,
+    presence: "rests",
   },
   {
     probe: PROBE.append,
@@ -133,9 +131,14 @@ const ALLOCATOR_POINTS: readonly ProbePoint[] = [
     probe: PROBE.allocate,
     symbols: ["_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"],
     capture: PLAN.none,
-    onRequest: true,
+    presence: "onRequest",
   },
-  { probe: PROBE.free, symbols: ["_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv"], capture: PLAN.none, onRequest: true },
+  {
+    probe: PROBE.free,
+    symbols: ["_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv"],
+    capture: PLAN.none,
+    presence: "onRequest",
+  },
 ];
 
 export const SYMBOLS: readonly string[] = [...PROBE_POINTS, ...ALLOCATOR_POINTS].flatMap(({ symbols }) => symbols);

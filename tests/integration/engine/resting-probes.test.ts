@@ -1,15 +1,18 @@
 import { dlopen, FFIType } from "bun:ffi";
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import type { Presence } from "../../../src/engine/engine.ts";
 import { capturePlan } from "../../../src/engine/probing/capture-plan.ts";
 import { probedSelf } from "../../fixtures/probed-self.ts";
 
 const LIBC = /\S*\/libc\.so\.6$/m.exec(readFileSync("/proc/self/maps", "utf8"))?.[0] ?? "libc.so.6";
-const CALLS = ["lrand48", "mrand48", "jrand48"] as const;
+const CALLS = ["lrand48", "mrand48", "jrand48", "nrand48"] as const;
+const PRESENCE: readonly (Presence | undefined)[] = ["rests", undefined, "onRequest", "graphSteps"];
 
-test("a probe that may rest is gone while its process is settled, one on request until it is asked for, and both are put back in the same file", async () => {
+test("a probe that may rest is gone while its process is settled, one on request until it is asked for, one of graphs once a call decodes, and all are put back in the same file", async () => {
   let settled = false;
   let asks = false;
+  let called = false;
   const taken: number[] = [];
   const session = await probedSelf({
     name: "calls",
@@ -21,6 +24,7 @@ test("a probe that may rest is gone while its process is settled, one on request
       },
       isSettled: () => settled,
       isAsking: () => asks,
+      hasCalled: () => called,
     },
     probesOf: ({ symbol: find }) =>
       CALLS.map((symbol, probe) => ({
@@ -29,20 +33,21 @@ test("a probe that may rest is gone while its process is settled, one on request
         isReturn: false,
         probe,
         capture: capturePlan(),
-        ...(probe === 0 ? { rests: true } : {}),
-        ...(probe === 2 ? { onRequest: true } : {}),
+        ...(PRESENCE[probe] === undefined ? {} : { presence: PRESENCE[probe] }),
       })),
   });
   const { symbols } = dlopen(LIBC, {
     lrand48: { returns: FFIType.i64 },
     mrand48: { returns: FFIType.i64 },
     jrand48: { args: [FFIType.ptr], returns: FFIType.i64 },
+    nrand48: { args: [FFIType.ptr], returns: FFIType.i64 },
   });
   const seed = new Uint16Array(3);
   const callAll = (): number[] => {
     symbols.lrand48();
     symbols.mrand48();
     symbols.jrand48(seed);
+    symbols.nrand48(seed);
     session.drain();
     return taken.splice(0).sort();
   };
@@ -51,8 +56,14 @@ test("a probe that may rest is gone while its process is settled, one on request
     session.drain();
     taken.splice(0);
     await session.attachObject(LIBC, process.pid);
-    expect(callAll()).toEqual([0, 1]);
+    expect(callAll()).toEqual([0, 1, 3]);
     settled = true;
+    session.drain();
+    expect([callAll(), callAll()]).toEqual([
+      [1, 3],
+      [1, 3],
+    ]);
+    called = true;
     session.drain();
     expect([callAll(), callAll()]).toEqual([[1], [1]]);
     settled = false;
@@ -62,9 +73,10 @@ test("a probe that may rest is gone while its process is settled, one on request
     session.drain();
     expect(callAll()).toEqual([0, 1, 2]);
     asks = false;
+    called = false;
     session.drain();
-    expect(callAll()).toEqual([0, 1]);
-    expect(session.account().find(({ stage }) => stage === "attach")).toMatchObject({ kept: 3, dropped: 0 });
+    expect(callAll()).toEqual([0, 1, 3]);
+    expect(session.account().find(({ stage }) => stage === "attach")).toMatchObject({ kept: 4, dropped: 0 });
   } finally {
     session.stop();
   }
