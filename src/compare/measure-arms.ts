@@ -46,7 +46,7 @@ interface Taken {
 }
 
 function rowOf({ block, arm, result }: Taken): EffectRun {
-  const { figures, tokens, clients, requests, threads, pinned } = result;
+  const { figures, tokens, clients, requests, tracer, threads, pinned } = result;
   return {
     block,
     arm: arm.name,
@@ -54,6 +54,7 @@ function rowOf({ block, arm, result }: Taken): EffectRun {
     ...tokens,
     ...(clients === undefined ? {} : { clients }),
     ...(requests === undefined ? {} : { requests }),
+    ...(tracer === null ? {} : { events_lost: tracer.events_lost }),
     threads,
     pinned,
   };

@@ -164,6 +164,7 @@ const effectRun = z
       .readonly()
       .optional()
       .describe("of our clients, but those that warmed the server up; missing without a tracer, and in older files"),
+    events_lost: count.optional().describe("events that its tracer lost; missing without one, and in older files"),
     threads: count.nullable(),
     pinned: z.boolean(),
   })

@@ -173,7 +173,7 @@ const processing = ({ objects, env }: LlamaServer & { readonly ok: true }): Case
     return await runEngine(command, { env, objects, ...optionsOf(how, loaded) });
   },
   stepsOf: (steps) => [upTo(PROMPT), ...upTo(steps - 1, PROMPT).map((position) => [position])],
-  tooMany: 11_000,
+  tooMany: 9000,
 });
 
 const ENDED_BY_SIGTERM = 143;
@@ -193,8 +193,8 @@ const CASES: readonly (readonly [string, Case])[] = [
   ...(ollama === undefined
     ? []
     : [
-        ["Ollama, llama.cpp's runner", runnerOf(ollama, RUNNERS.llamaCpp, ofLayers(2), 11_000)] as const,
-        ["Ollama, its own engine", runnerOf(ollama, RUNNERS.own, LAYERS_OF_GO, 11_000)] as const,
+        ["Ollama, llama.cpp's runner", runnerOf(ollama, RUNNERS.llamaCpp, ofLayers(2), 9000)] as const,
+        ["Ollama, its own engine", runnerOf(ollama, RUNNERS.own, LAYERS_OF_GO, 9000)] as const,
       ]),
   [
     "PyTorch with a cache that moves",
@@ -246,7 +246,7 @@ const CASES: readonly (readonly [string, Case])[] = [
         return await runEngine(command, { env, objects, ...optionsOf(how, loaded) });
       },
       stepsOf: (steps) => [upTo(PROMPT), ...upTo(steps - 1, PROMPT).map((position) => [position])],
-      tooMany: 11_000,
+      tooMany: 9000,
     },
   ],
   ...(newer.ok ? [["llama.cpp that calls llama_process", processing(newer)] as const] : []),

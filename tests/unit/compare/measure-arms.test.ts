@@ -50,6 +50,16 @@ describe("an experiment", () => {
     expect(arms[1]?.cost_per_event_ns?.value).toBeCloseTo(1e5, -1);
   });
 
+  test("says of each run that had a tracer, also of those that count for nothing, how many events it lost", async () => {
+    const { runs } = await measure((request, number) => {
+      const result = resultOf(request);
+      return result.tracer === null ? result : { ...result, tracer: { ...USE, events_lost: number } };
+    });
+    const traced = runs.filter(({ arm }) => arm === "ebpf");
+    expect(traced.map(({ events_lost }) => events_lost)).toEqual(traced.map((run) => runs.indexOf(run)));
+    expect(runs.filter((run) => run.arm !== "ebpf" && "events_lost" in run)).toEqual([]);
+  });
+
   test("keeps its whole blocks when a run fails, without a claim, and says what failed", async () => {
     const measured = await measure((request, number) => {
       if (number === WARM_UPS + 2 * A_BLOCK + 3) throw new MrmTraceError("target", "ebpf: no end", "wait");
