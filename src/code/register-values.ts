@@ -47,6 +47,9 @@ export function addressValue(operand: MemoryOperand, values: RegisterValues, bui
 function sourceValue(source: Source, values: RegisterValues, builder: ProgramBuilder): Value | null {
   if (source.kind === "constant") return builder.constant(source.value);
   if (source.kind === "address") return addressValue(source.operand, values, builder);
+  if (source.kind === "memory") {
+    return lowBits(builder.load(addressValue(source.operand, values, builder)), source.bits, source.isSigned, builder);
+  }
   return lowBits(values[source.place] ?? null, source.bits, source.isSigned, builder);
 }
 

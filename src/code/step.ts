@@ -5,6 +5,7 @@ import {
   type Instruction,
   type InstructionInfo,
   InstructionInfoFactory,
+  MemorySizeExt,
   Mnemonic,
   OpKind,
   Register,
@@ -21,7 +22,9 @@ export type Source =
   /** The lowest bits of a register; above them zeros, or copies of the highest. */
   | { readonly kind: "register"; readonly place: number; readonly bits: number; readonly isSigned: boolean }
   | { readonly kind: "constant"; readonly value: bigint }
-  | { readonly kind: "address"; readonly operand: MemoryOperand };
+  | { readonly kind: "address"; readonly operand: MemoryOperand }
+  /** What memory holds, of which the lowest bits count as of a register. */
+  | { readonly kind: "memory"; readonly operand: MemoryOperand; readonly bits: number; readonly isSigned: boolean };
 
 /** What an instruction leaves in a register. */
 export interface Effect {
@@ -102,10 +105,30 @@ function operandsOf(info: InstructionInfo, instruction: Instruction): MemoryOper
   });
 }
 
-/** Null for what memory holds, a vector, and the second byte of a register. */
+/** The memory operand of an instruction, as it stands in it; null where no register file tells where it is. */
+function memoryOperand(instruction: Instruction): MemoryOperand | null {
+  const form = {
+    base: instruction.memoryBase,
+    index: instruction.memoryIndex,
+    scale: instruction.memoryIndexScale,
+    displacement: instruction.memoryDisplacement,
+    segment: instruction.memorySegment,
+  };
+  const operand = operandOf(form, OP.unknown, instruction);
+  return typeof operand === "string" ? null : operand;
+}
+
+function memorySource(instruction: Instruction): Source | null {
+  const operand = memoryOperand(instruction);
+  const bits = 8 * MemorySizeExt.size(instruction.memorySize);
+  const isSigned = SIGNED.has(instruction.mnemonic);
+  return operand === null || bits === 0 || bits > 64 ? null : { kind: "memory", operand, bits, isSigned };
+}
+
+/** Null for a vector, and the second byte of a register. */
 function sourceOf(instruction: Instruction, n: number): Source | null {
   const kind = instruction.opKind(n);
-  if (kind === OpKind.Memory) return null;
+  if (kind === OpKind.Memory) return memorySource(instruction);
   if (kind !== OpKind.Register) return constant(instruction.immediate(n));
   const register = instruction.opRegister(n);
   const isSecondByte = register >= Register.AH && register <= Register.BH;
@@ -116,15 +139,9 @@ function sourceOf(instruction: Instruction, n: number): Source | null {
 
 /** An address that is put into one of its own registers is a sum with it. */
 function addressEffect(instruction: Instruction, place: number, bits: number): Effect | null {
-  const form = {
-    base: instruction.memoryBase,
-    index: instruction.memoryIndex,
-    scale: instruction.memoryIndexScale,
-    displacement: instruction.memoryDisplacement,
-    segment: Register.None,
-  };
-  const operand = operandOf(form, OP.unknown, instruction);
-  if (typeof operand === "string") return null;
+  const found = memoryOperand(instruction);
+  if (found === null) return null;
+  const operand = { ...found, segment: -1 };
   const { base, index, shift, narrow } = operand;
   let rest: MemoryOperand | null = null;
   if (base?.place === place) rest = { ...operand, base: null };

@@ -17,7 +17,12 @@ const CALL = [0xe8, 0, 0, 0, 0];
 const REGISTERS = { di: 0x10000n, cx: 5n, sp: 0x7000n, ax: 0x20000n, bx: 0xffff_ffff_0000_0010n };
 
 /** Addresses that are found at a place of some code, whose function begins `before` bytes in front of it. */
-function addresses(code: readonly number[], place: number, before = place): bigint[] {
+function addresses(
+  code: readonly number[],
+  place: number,
+  before = place,
+  memory: Readonly<Record<string, bigint>> = {},
+): bigint[] {
   const bytes = Uint8Array.from(code);
   const slots = new BigUint64Array(MOST_SLOTS);
   for (const [name, value] of Object.entries(REGISTERS)) {
@@ -27,8 +32,12 @@ function addresses(code: readonly number[], place: number, before = place): bigi
   slots[PLACE.fs_base] = 0x9000n;
   const read = (offset: number, length: number) => bytes.slice(place + offset, place + offset + length);
   const program = nearAddresses(read, { before, behind: code.length - place });
-  runProgram(program, new Uint32Array(slots.buffer));
-  return program.addresses.map((slot) => slots[slot] ?? 0n);
+  const unknown = runProgram(program, new Uint32Array(slots.buffer), (low, high, slot) => {
+    const word = memory[`0x${((BigInt(high) << 32n) | BigInt(low)).toString(16)}`];
+    if (word !== undefined) slots[slot] = word;
+    return word !== undefined;
+  });
+  return program.addresses.filter((slot) => !unknown.has(slot)).map((slot) => slots[slot] ?? 0n);
 }
 
 /** Where rax points to behind some instructions. */
@@ -74,8 +83,40 @@ describe("the addresses near a place", () => {
     expect(pointsTo(0xb1, 33, 0x89, 0xf8, 0xd3, 0xe0)).toBeUndefined(); // mov cl, 33; mov eax, edi; shl eax, cl
   });
 
-  test("are none where a part of them comes from memory, a flag or a part of a register", () => {
+  test("follow what memory holds, as far as it can be read", () => {
+    // mov rax, rcx; add rax, [rdi]; mov rax, [rax]
+    const indirect = [0x48, 0x89, 0xc8, 0x48, 0x03, 0x07, ...LOAD];
+    expect(addresses(indirect, 0, 0, { "0x10000": 0x40000n })).toEqual([0x10000n, 0x40005n]);
+    expect(addresses(indirect, 0, 0)).toEqual([0x10000n]);
+    // Pointers that lead on.
+    expect(addresses([...LOAD, ...LOAD, ...LOAD], 0, 0, { "0x20000": 0x30000n, "0x30000": 0x50000n })).toEqual([
+      0x20000n,
+      0x30000n,
+      0x50000n,
+    ]);
     expect(addresses([...LOAD, ...LOAD], 0)).toEqual([0x20000n]);
+  });
+
+  test("take as many bytes of memory as the instruction does, with their sign where it is copied", () => {
+    const memory = { "0x10000": 0xffff_fff0_8000_0020n };
+    const pointed = (...instructions: number[]): bigint | undefined =>
+      addresses([...instructions, ...LOAD], 0, 0, memory)[1];
+    expect(pointed(0x8b, 0x07)).toBe(0x8000_0020n); // mov eax, [rdi]
+    expect(pointed(0x48, 0x63, 0x07)).toBe(0xffff_ffff_8000_0020n); // movsxd rax, [rdi]
+    expect(pointed(0x0f, 0xb6, 0x07)).toBe(0x20n); // movzx eax, byte [rdi]
+    expect(pointed(0x48, 0x8b, 0x07)).toBe(0xffff_fff0_8000_0020n); // mov rax, [rdi]
+  });
+
+  test("follow eight places of memory and no more, as each is a call of the kernel", () => {
+    const words = Object.fromEntries(
+      Array.from({ length: 12 }, (_, i) => [`0x${(0x20000 + 8 * i).toString(16)}`, BigInt(0x20008 + 8 * i)]),
+    );
+    expect(addresses(Array(12).fill(LOAD).flat(), 0, 0, words)).toEqual(
+      Array.from({ length: 9 }, (_, i) => BigInt(0x20000 + 8 * i)),
+    );
+  });
+
+  test("are none where a part of them comes from a flag or a part of a register", () => {
     expect(pointsTo(0x48, 0x0f, 0x44, 0xc1)).toBeUndefined(); // cmove rax, rcx
     expect(pointsTo(0xb0, 0x08)).toBeUndefined(); // mov al, 8
     expect(pointsTo(0x0f, 0xb6, 0xc4)).toBeUndefined(); // movzx eax, ah

@@ -100,7 +100,8 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
   const began = new Map<number, number>();
   const reader = createTickReader(operands, (pid) => began.get(pid));
   const near = createNearFinder(code);
-  const nearTicks = createNearTicks(near, (pid) => began.get(pid));
+  const readWord = (pid: number, address: bigint): Uint8Array | null => look(() => readRemote(pid, address, 8));
+  const nearTicks = createNearTicks(near, (pid) => began.get(pid), readWord);
   const heat = createHotBlocks();
   const columns = accessColumns(GATHER_ROWS);
   // The decoder is compiled at its first use: not while rings fill.

@@ -15,18 +15,32 @@ export interface NearTicks {
 
 const WORD = 2 ** 32;
 
-export function createNearTicks(near: NearFinder, began: ProgramBegan): NearTicks {
+/** 8 bytes of the memory of a process; null where they cannot be read. */
+export type ReadWord = (pid: number, address: bigint) => Uint8Array | null;
+
+export function createNearTicks(near: NearFinder, began: ProgramBegan, readWord: ReadWord): NearTicks {
   const slots = new Uint32Array(2 * MOST_SLOTS);
   const registers = { ...tickRegisters(), words: slots };
   const lines = new Set<number>();
   let located = 0;
 
+  function load(pid: number, low: number, high: number, slot: number): boolean {
+    if (high >= KERNEL_HIGH_WORD) return false;
+    const bytes = readWord(pid, (BigInt(high) << 32n) | BigInt(low));
+    if (bytes === null) return false;
+    const view = new DataView(bytes.buffer, bytes.byteOffset);
+    slots[2 * slot] = view.getUint32(0, true);
+    slots[2 * slot + 1] = view.getUint32(4, true);
+    return true;
+  }
+
   function locate(pid: number, words: Uint32Array, base: number, row: number): void {
     const program = near.find(pid, ipOf(words, base, row));
     if (program === null) return;
     readRegisters(registers, words, base, row);
-    runProgram(program, slots);
+    const unknown = runProgram(program, slots, (low, high, slot) => load(pid, low, high, slot));
     for (const slot of program.addresses) {
+      if (unknown.has(slot)) continue;
       const low = slots[2 * slot] as number;
       const high = slots[2 * slot + 1] as number;
       if (high < KERNEL_HIGH_WORD) lines.add(Math.floor((high * WORD + low) / LINE_BYTES));
