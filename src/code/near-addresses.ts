@@ -47,16 +47,22 @@ function addressesOf({ operands }: Step, values: RegisterValues, builder: Progra
   return operands.map((operand) => addressValue(operand, values, builder)).filter((value) => value !== null);
 }
 
-function ahead(read: ReadCode, builder: ProgramBuilder): Value[] {
+/** A read of a page that is not in memory would bring it there. */
+const withoutLoads = (builder: ProgramBuilder): ProgramBuilder => ({ ...builder, load: () => null });
+
+/** Memory is read of instructions alone that the program is about to run for sure, which brings its pages there itself. */
+function ahead(read: ReadCode, surely: ProgramBuilder): Value[] {
   const found: Value[] = [];
   const seen = new Set<number>();
   let values = AT_PLACE;
+  let builder = surely;
   for (let offset: number | null = 0; offset !== null && seen.size < AHEAD && !seen.has(offset); ) {
     seen.add(offset);
     const step: Step | null = stepAt(read, offset);
     if (step === null) break;
     found.push(...addressesOf(step, values, builder));
     values = valuesAfter(step, values, builder);
+    if (step.flow === FlowControl.ConditionalBranch) builder = withoutLoads(surely);
     offset = follow(step, offset);
   }
   return found;

@@ -97,6 +97,15 @@ describe("the addresses near a place", () => {
     expect(addresses([...LOAD, ...LOAD], 0)).toEqual([0x20000n]);
   });
 
+  test("follow no memory behind a branch that the program may not take, which might not be there", () => {
+    const jump = [0x75, 0x00]; // jne to the next
+    const memory = { "0x20000": 0x30000n, "0x30000": 0x50000n };
+    expect(addresses([...jump, ...LOAD, ...LOAD], 0, 0, memory)).toEqual([0x20000n]);
+    expect(addresses([...LOAD, ...jump, ...LOAD, ...LOAD], 0, 0, memory)).toEqual([0x20000n, 0x30000n]);
+    const always = [0xeb, 0x00]; // jmp to the next
+    expect(addresses([...always, ...LOAD, ...LOAD], 0, 0, memory)).toEqual([0x20000n, 0x30000n]);
+  });
+
   test("take as many bytes of memory as the instruction does, with their sign where it is copied", () => {
     const memory = { "0x10000": 0xffff_fff0_8000_0020n };
     const pointed = (...instructions: number[]): bigint | undefined =>
