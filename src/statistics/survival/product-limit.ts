@@ -21,6 +21,21 @@ export interface RecurrentSample {
   readonly coverage: number;
 }
 
+/** Nothing is left of a law where less than this share of its weight is still looked at: the rest is rounding. */
+const ROUNDING = 1e-9;
+
+const lawsOf = ({ law }: RecurrentSample): number => law.reduce((most, number) => Math.max(most, number + 1), 1);
+
+/** Weight of the units of each law, and of all. @param times how often each unit was drawn; once each where null */
+function weights({ unit_weight, law }: RecurrentSample, laws: number, times: Uint16Array | null) {
+  const each = new Float64Array(laws);
+  for (let i = 0; i < unit_weight.length; i++) {
+    const number = law[i] ?? 0;
+    each[number] = (each[number] ?? 0) + (unit_weight[i] ?? 0) * (times ? (times[i] ?? 0) : 1);
+  }
+  return { each, sum: each.reduce((total, w) => total + w, 0) };
+}
+
 /** The product-limit curve as it falls: of each law by itself, each with the share of the weight that is its. */
 export interface Curve {
   /** Share of the weight whose time is longer than those that were taken. */
@@ -36,14 +51,10 @@ export interface Curve {
 }
 
 /** @param times how often each unit was drawn */
-export function curveOf({ unit_weight, law }: RecurrentSample, times: Uint16Array | null): Curve {
-  const laws = law.reduce((most, number) => Math.max(most, number + 1), 1);
-  const all = new Float64Array(laws);
-  for (let i = 0; i < unit_weight.length; i++) {
-    const number = law[i] ?? 0;
-    all[number] = (all[number] ?? 0) + (unit_weight[i] ?? 0) * (times ? (times[i] ?? 0) : 1);
-  }
-  const weight = all.reduce((sum, w) => sum + w, 0);
+export function curveOf(sample: RecurrentSample, times: Uint16Array | null): Curve {
+  const { law } = sample;
+  const laws = lawsOf(sample);
+  const { each: all, sum: weight } = weights(sample, laws, times);
   const atRisk = all.slice();
   const left = new Float64Array(laws).fill(1);
   const curve: Curve = {
@@ -68,21 +79,13 @@ export function curveOf({ unit_weight, law }: RecurrentSample, times: Uint16Arra
   return curve;
 }
 
-/** Nothing is left of a law where less than this share of its weight is still looked at: the rest is rounding. */
-const ROUNDING = 1e-9;
-
 /**
  * The same of one law, for each of many resamples: to walk over the observations is most of the work of an interval, so nothing is called or
  * stored on the way.
  */
-function endedOfOneLaw(
-  { time, event, unit, weight, unit_weight }: RecurrentSample,
-  times: Uint16Array,
-  stops: Uint32Array,
-  out: Float64Array,
-): void {
-  let all = 0;
-  for (let i = 0; i < unit_weight.length; i++) all += (unit_weight[i] ?? 0) * (times[i] ?? 0);
+function endedOfOneLaw(sample: RecurrentSample, times: Uint16Array, stops: Uint32Array, out: Float64Array): void {
+  const { time, event, unit, weight } = sample;
+  const { sum: all } = weights(sample, 1, times);
   if (!(all > 0)) {
     out.fill(Number.NaN);
     return;
@@ -106,18 +109,14 @@ function endedOfOneLaw(
 
 /** The same of several laws. @param laws how many @param lawOf of each observation */
 function endedOfLaws(
-  { time, event, unit, weight, unit_weight, law }: RecurrentSample,
+  sample: RecurrentSample,
   { laws, lawOf }: { readonly laws: number; readonly lawOf: Uint32Array },
   times: Uint16Array,
   stops: Uint32Array,
   out: Float64Array,
 ): void {
-  const all = new Float64Array(laws);
-  for (let i = 0; i < unit_weight.length; i++) {
-    const number = law[i] ?? 0;
-    all[number] = (all[number] ?? 0) + (unit_weight[i] ?? 0) * (times[i] ?? 0);
-  }
-  const sum = all.reduce((total, w) => total + w, 0);
+  const { time, event, unit, weight } = sample;
+  const { each: all, sum } = weights(sample, laws, times);
   if (!(sum > 0)) {
     out.fill(Number.NaN);
     return;
@@ -156,7 +155,7 @@ export type EndedWithin = (times: Uint16Array | null, stops: Uint32Array, out: F
 /** What does that for a sample. */
 export function endedWithin(sample: RecurrentSample): EndedWithin {
   const { unit, unit_weight, law } = sample;
-  const laws = law.reduce((most, number) => Math.max(most, number + 1), 1);
+  const laws = lawsOf(sample);
   const once = new Uint16Array(unit_weight.length).fill(1);
   if (laws === 1) return (times, stops, out) => endedOfOneLaw(sample, times ?? once, stops, out);
   const parts = { laws, lawOf: unit.map((owner) => law[owner] ?? 0) };

@@ -1,5 +1,5 @@
 /** Quantiles of times that repeat within a unit: every address counts once, however many intervals it shows. */
-import { everyRow, numberOrder } from "../../columnar/keys/number-order.ts";
+import { numberOrder } from "../../columnar/keys/number-order.ts";
 import { percentileInterval, type Resamples } from "../bootstrap.ts";
 import { carryingUnits } from "../carrying-units.ts";
 import { CI_LEVEL, type Interval, interval } from "../interval.ts";
@@ -85,13 +85,9 @@ function sampleOf(
       }
     }
   });
-  const events = everyRow(filled).filter((i) => event[i] === 1);
   const rows = new Uint32Array(filled);
-  rows.set(events);
-  rows.set(
-    everyRow(filled).filter((i) => event[i] === 0),
-    events.length,
-  );
+  let placed = 0;
+  for (const kind of [1, 0]) for (let i = 0; i < filled; i++) if (event[i] === kind) rows[placed++] = i;
   // Those of one time stay as they are: events before censorings.
   const order = numberOrder(rows, time);
   return {
