@@ -4,34 +4,41 @@ import { readFileSync } from "node:fs";
 import { capturesOf } from "../../../src/engine/llama-cpp/captures.ts";
 import { type DecodedBatch, decodeBatch } from "../../../src/engine/llama-cpp/decode-step.ts";
 import { NEWEST_KNOWN } from "../../../src/engine/llama-cpp/offsets.ts";
+import type { RawRecord } from "../../../src/engine/probing/raw-record.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
 import { probedSelf } from "../../fixtures/probed-self.ts";
 
 const LIBC = /\S*\/libc\.so\.6$/m.exec(readFileSync("/proc/self/maps", "utf8"))?.[0] ?? "libc.so.6";
+
+/** A session with one probe of this process, at the entry of a function, and what is made of its records. */
+const probedAt = (function_name: string, capture: "tensor" | "batch", take: (record: RawRecord) => void) =>
+  probedSelf({
+    name: capture,
+    symbols: [function_name],
+    state: {
+      take(record) {
+        take(record);
+        return "kept";
+      },
+    },
+    probesOf: ({ symbol }) => [
+      {
+        symbol: function_name,
+        offset: BigInt(symbol(function_name)?.fileOffset ?? 0),
+        isReturn: false,
+        probe: 0,
+        capture: capturesOf(NEWEST_KNOWN)[capture],
+      },
+    ],
+  });
 
 /** What a server of four slots tells in two seconds: it places 10,000 tensors in each. */
 const CALLS = 20_000;
 
 test("the ring holds two seconds of placed tensors that nobody takes", async () => {
   let taken = 0;
-  const session = await probedSelf({
-    name: "placed",
-    symbols: ["lrand48"],
-    state: {
-      take() {
-        taken += 1;
-        return "kept";
-      },
-    },
-    probesOf: ({ symbol }) => [
-      {
-        symbol: "lrand48",
-        offset: BigInt(symbol("lrand48")?.fileOffset ?? 0),
-        isReturn: false,
-        probe: 0,
-        capture: capturesOf(NEWEST_KNOWN).tensor,
-      },
-    ],
+  const session = await probedAt("lrand48", "tensor", () => {
+    taken += 1;
   });
   const { symbols } = dlopen(LIBC, { lrand48: { returns: FFIType.i64 } });
   try {
@@ -52,24 +59,8 @@ describe("batches that a function is given by value", () => {
   async function handedOver(calls: number, tokens: number) {
     const library = compileProgram("many-batches", ["-shared", "-fPIC"]);
     const batches: (DecodedBatch | null)[] = [];
-    const session = await probedSelf({
-      name: "batches",
-      symbols: ["take_batch"],
-      state: {
-        take({ payload, unreadable }) {
-          batches.push(decodeBatch(payload, unreadable));
-          return "kept";
-        },
-      },
-      probesOf: ({ symbol }) => [
-        {
-          symbol: "take_batch",
-          offset: BigInt(symbol("take_batch")?.fileOffset ?? 0),
-          isReturn: false,
-          probe: 0,
-          capture: capturesOf(NEWEST_KNOWN).batch,
-        },
-      ],
+    const session = await probedAt("take_batch", "batch", ({ payload, unreadable }) => {
+      batches.push(decodeBatch(payload, unreadable));
     });
     const { symbols } = dlopen(library, { many_batches: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 } });
     try {
