@@ -43,7 +43,7 @@ export const ageAtRead: MetricFamily = {
     "The read passes in a window after the arming are reads picked at random.",
     "Looking back from each: the age is known where the write lies inside the exposure, else it is longer than the exposure so far and censored there.",
     "The program stands still in traps, from the write's on: the lower end allows for those in each age, as long as they are in the mean and twice the root of their number more; where these may be more than half of it, there is no value.",
-    "Product-limit curve, each read by the bytes that it stands for.",
+    "Product-limit curve, each read by the bytes that it stands for; of windows of about one length by itself, as they look back as far as they are long: what long ones tell of ages is not true of strata with short ones.",
     "Strata of which no watch saw a read are allowed for as `iai` does.",
     "Where addresses are very unlike and the quantile has no upper end, its lower end allows for passes over busier bytes, of which none was drawn, as that of `iai` does.",
     "Watches with a high trap limit stand in for all only where what the others saw has no median; reads that they lack of those that all count may be of any age.",

@@ -10,6 +10,7 @@ import type { WatchSet } from "../input/watch-set.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./counting/count-window.ts";
 import { earliestShare, weighedByAge } from "./counting/moments-after-birth.ts";
 import type { Exposure } from "./exposure.ts";
+import { lookBackLaws } from "./look-back-laws.ts";
 import { quantilesWithBusier } from "./rate/busier-quantiles.ts";
 import { passRate } from "./rate/pass-rate.ts";
 import { undrawnPasses } from "./rate/undrawn-passes.ts";
@@ -199,15 +200,16 @@ function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
     });
   const units = unitsOf(({ age_ns }) => age_ns);
   const weights = passWeights(set, windows.time_ns);
+  const laws = lookBackLaws(set, length_ns);
   const counted = units.map(({ complete, censored }) => complete.length + censored.length);
   const seen = set.exposures.map((exposure) => agesOf(exposure).length);
   return {
-    sample: pooledSample(units, weights, set.law),
+    sample: pooledSample(units, weights, laws),
     shortest: () =>
       pooledSample(
         unitsOf(({ age_ns, traps }) => withoutTraps(age_ns, traps, set.trap_ns)),
         weights,
-        set.law,
+        laws,
       ),
     cut,
     undrawn:

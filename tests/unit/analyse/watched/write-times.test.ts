@@ -80,6 +80,36 @@ describe("times from a write", () => {
     expect(agesSeen(group.uniform, [0.5]).estimates[0]?.hi ?? null).toBeNull();
   });
 
+  test("until a read are not told by strata whose windows look back farther", () => {
+    // Half of the reads are of words that are read every 0.2 ms, and so in short windows, and written every 40 ms; the others are 1 ms old.
+    const aged = (i: number, stratum: string, bytes: number, periodMs: number, hits: [number, "load" | "store"][]) => {
+      const begin = ((37 * i) % 900) * MS;
+      const first = begin + ((i % 7) / 7) * periodMs * MS;
+      const seen = hits.map(([ms, op]) => [first + ms * MS, op] as const).slice(0, 8);
+      const isCut = seen.length === 8;
+      const end_ns = isCut ? (seen.at(-1)?.[0] ?? begin) : begin + 20 * MS;
+      const ended_by = isCut ? "trap_limit" : "dwell";
+      const strata = { stratum, stratum_bytes: bytes, inclusion_probability: 8 / bytes };
+      return watch(seen, { watch_id: i, begin_ns: begin, end_ns, ended_by, dwell_limit_ns: 20 * MS, ...strata });
+    };
+    const reads = Array.from({ length: 30 }, (_, k): [number, "load"] => [0.2 * k, "load"]);
+    const busy = Array.from({ length: 60 }, (_, i) => aged(i, "busy", 8000, 0.2, reads));
+    const idle = Array.from({ length: 60 }, (_, i) => {
+      const each: [number, "load" | "store"][] = [
+        [0, "store"],
+        [1, "load"],
+        [10, "store"],
+        [11, "load"],
+      ];
+      return aged(60 + i, "idle", 400_000, 9, each);
+    });
+    const [group] = groupsOf(input({ watches: [...busy, ...idle], regions: [region()] }));
+    if (group === undefined) throw new Error("no group");
+    const [estimate] = agesSeen(group.uniform, [0.6]).estimates;
+    expect(estimate?.lo).toBeCloseTo(MS, -1);
+    expect(estimate?.hi ?? null).toBeNull();
+  });
+
   test("have no end where watches of busy words end too early: what the others show is longer, not shorter", () => {
     const figures = retention.figures(cutAndIdle(), []).filter(({ source }) => source === "watch");
     expect(figures.map(({ estimate: { value, lo, hi } }) => [value, lo, hi])).toEqual(
