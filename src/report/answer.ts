@@ -37,7 +37,7 @@ function signsOf(rows: readonly AnswerRow[]): string[] {
   const word = isKept ? "kept for: from write to last read" : isFew ? "too few seen: a longer run may tell" : null;
   return [
     ["≤ ≥ ░: only this end is known", word].filter((text) => text !== null).join("; "),
-    "read, written: loads and stores of the CPU, not the traffic of DRAM",
+    "read, written: loads and stores, not DRAM traffic; idle time counts",
   ];
 }
 const MOST_SIGNS = signsOf([]).length;

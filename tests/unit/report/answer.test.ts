@@ -31,7 +31,7 @@ describe("the answer of a run", () => {
       kept for, p99    -               ≥ 28.1 s        -             -
       suits retention  high            high            low           -
                  ≤ ≥ ░: only this end is known; kept for: from write to last read
-                 read, written: loads and stores of the CPU, not the traffic of DRAM
+                 read, written: loads and stores, not DRAM traffic; idle time counts
 
       cost       process slowed by 0.553 % (0.491 to 2.14 %), tracer 3.12 % of one CPU
       lost       13 of 80.3k events (fault 0.0212 %); about 0.595 % of process unseen
@@ -400,7 +400,7 @@ describe("the answer of a run", () => {
     expect(whole).toMatch(/^validity +clean, lost nothing of \d/m);
     expect(whole).not.toMatch(/^lost/m);
     // What is left over tells more of the signs.
-    expect(whole).toContain("not the traffic of DRAM");
+    expect(whole).toContain("not DRAM traffic; idle time counts");
     const cut = renderAnswer(demoReport(clean), plain(80));
     expect(cut).toMatch(/^lost +13 of 80.3k events/m);
     expect(cut).toMatch(/^validity +clean$/m);
