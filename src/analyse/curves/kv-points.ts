@@ -28,7 +28,7 @@ export function kvNeedPoints(group: Group, need: KvNeedTimes, falling: boolean):
 }
 
 /**
- * Of few sequences it is the curve of what was seen, which is no more than a bound and has no band.
+ * Of few sequences it is the curve of what was seen, less that room, which is no more than a bound and has no band.
  * @param stream of the random numbers
  * @param room for what is early or counted too often, which may be above all of these, or below
  */
@@ -47,7 +47,7 @@ export function sequencePoints(
   const places = drawnPlaces(values, shares);
   const bare = [...places].map((position) => ({ value: values[position] ?? 0, share: shares[position] ?? 0 }));
   if (isBound) {
-    const points = bare.map(({ value, share }) => ({ value, share: interval(share, null, null) }));
+    const points = bare.map(({ value, share }) => ({ value, share: interval(mostShare(share, room), null, null) }));
     return curvePoints(points, observationsOf(sample), falling);
   }
   const resamples = resample(new Uint8Array(n), seed, stream, REPLICATES);
@@ -82,7 +82,9 @@ export function sequencePoints(
     const { lo } = percentileInterval(share, replicates[k] ?? out, level);
     const { hi } = percentileInterval(share, largest[k] ?? out, level);
     const least =
-      lo === null || upperEndNeeds(share, n, effective).isFar ? null : leastShare(Math.min(lo, ended[k] ?? lo), room);
+      lo === null || upperEndNeeds(share, n, effective).isFar
+        ? null
+        : leastShare(Math.min(lo, ended[k] ?? lo) - (room.above?.(value) ?? 0), room);
     return { value, share: interval(share, least, hi === null ? null : mostShare(hi, room)) };
   });
   return curvePoints(points, observationsOf(sample), falling, until);

@@ -4,7 +4,7 @@ import type { UnitTimes } from "../../statistics/survival/recurrent-survival.ts"
 import type { Group } from "../input/group.ts";
 import type { KvRowSample } from "../input/input.ts";
 import { RETENTION } from "../metrics/retention.ts";
-import { rowRoom } from "../steps/shared-rows.ts";
+import { neededTogether, rowRoom } from "../steps/shared-rows.ts";
 import { unseenWrites } from "../watched/first-writes.ts";
 import { bestEpochs } from "../watched/write-times.ts";
 import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
@@ -55,7 +55,10 @@ function needsOf(rows: readonly KvRowSample[]) {
 }
 
 const stepPoints = (group: Group): CurvePoint[] =>
-  sequencePoints(needsOf(group.kvRows), group.input.seed, RETENTION.stream, true, rowRoom(group, RETENTION.earlyShare));
+  sequencePoints(needsOf(group.kvRows), group.input.seed, RETENTION.stream, true, {
+    ...rowRoom(group, RETENTION.earlyShare),
+    above: neededTogether(group.kvRows),
+  });
 
 /** Of a write that is read by a pass this is read; a step that needs a row reads it once at least. */
 export const readsPerWriteCurve: CurveOf = (group, rows) =>

@@ -165,6 +165,7 @@ export const readsPerWrite: MetricFamily = {
   estimator: [
     "Ratio of two sums, each weighted by the design, with BCa over addresses, and room for a share of the writes that is read once more or once less than where all were alike; strata of which no watch saw a read, or a write, are allowed for as the rates do.",
     "KV rows by steps: steps that needed them after the write, over rows (each copy of one that moves), with BCa over sequences; bounds from below where batches came before it was known what their context held.",
+    "KV rows that came back for several sequences, and which these may share: if they are one, the steps of all of them need it. The curve has room for that above, and below for rows that are counted too often.",
     "Traces of every access: ratio of loads and stores, weighted by period.",
   ],
   sources: [

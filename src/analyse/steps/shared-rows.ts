@@ -49,6 +49,28 @@ function ofRows(rows: readonly KvRowSample[]): SharedRows {
   };
 }
 
+/**
+ * Rows that are one are needed by the steps of all their sequences.
+ * @returns the share of the bytes written whose rows may be needed more often than so many times for this
+ */
+export function neededTogether(rows: readonly KvRowSample[]): (needs: number) => number {
+  const groups = new Map<string, { bytes: number; readonly most: Map<number, number> }>();
+  let written = 0;
+  for (const { may_share, filling, is_written, size_bytes, total_reads } of rows) {
+    if (!is_written) continue;
+    written += size_bytes;
+    if (may_share === undefined) continue;
+    const group = groups.get(may_share) ?? { bytes: 0, most: new Map<number, number>() };
+    groups.set(may_share, group);
+    group.bytes += size_bytes;
+    group.most.set(filling, Math.max(total_reads, group.most.get(filling) ?? 0));
+  }
+  const several = [...groups.values()].flatMap(({ bytes, most }) =>
+    most.size > 1 ? [{ bytes, together: [...most.values()].reduce((sum, one) => sum + one, 0) }] : [],
+  );
+  return (needs) => several.reduce((sum, { bytes, together }) => sum + (together > needs ? bytes / written : 0), 0);
+}
+
 /** Why more is open of rows than their steps leave: none where it is not. */
 export function sharedReason({ sequences }: SharedRows): readonly string[] {
   return sequences === 0
@@ -62,6 +84,8 @@ export interface RowRoom {
   readonly early: number;
   /** Of rows that are perhaps counted too often. */
   readonly again: number;
+  /** Of rows that may be above a value, though they are counted up to it; none unless told. */
+  readonly above?: (value: number) => number;
   readonly reasons: readonly string[];
 }
 
