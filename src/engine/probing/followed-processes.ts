@@ -54,6 +54,8 @@ export function followedProcesses(
   const processes = new Map<number, Followed>();
   const builds = new Map<number, EngineBuild[]>();
   const leaving = new Set<Followed>();
+  /** Processes that are gone, of which all may be told yet: their libraries are known until then. */
+  const gone = new Set<number>();
   const tensors: EngineRow<"tensor">[] = [];
   const steps: EngineRow<"step">[] = [];
   const untoldOfGone = new Set<string>();
@@ -86,17 +88,20 @@ export function followedProcesses(
   return {
     engine,
     mapped(pid, build) {
-      builds.set(pid, [...(builds.get(pid) ?? []), build]);
+      const before = gone.delete(pid) ? [] : (builds.get(pid) ?? []);
+      builds.set(pid, [...before, build]);
       processes.get(pid)?.state.useBuild(build);
     },
     take: (record) => stateOf(record.pid, record.execEpoch).take(record),
     forget(pid) {
       const followed = processes.get(pid);
       if (followed) leaving.add(followed);
-      builds.delete(pid);
+      gone.add(pid);
     },
     retireForgotten() {
       for (const followed of leaving) retire(followed);
+      for (const pid of gone) builds.delete(pid);
+      gone.clear();
     },
     look(readMemory, isLast) {
       const looks: { readonly process: string; readonly look: Look }[] = [];
