@@ -43,7 +43,7 @@ export const engineFactsSchema = z.looseObject({
     .array(z.object({ build: word, build_id: word }))
     .readonly()
     .optional(),
-  /** What the context that decoded was asked to be, in the engine's own names. */
+  /** What the context that decoded was asked to be, in the engine's own names; of several processes what is alike. */
   context: z.record(z.string(), z.unknown()).nullable().optional(),
   /**
    * By layer, how many of so many tokens read each expert of a mixture; missing for other models, and where none were seen. Bytes

@@ -3,6 +3,7 @@
 import { detailOf } from "../../schema/step-detail.ts";
 import { endOf } from "../../statistics/doubling-bins.ts";
 import { olderEngine } from "../capture/older-captures.ts";
+import { agreedWords } from "./agreed-words.ts";
 import { type EngineBuilds, engineBuilds } from "./engine-builds.ts";
 import { isBatch, type StepRow } from "./step-row.ts";
 
@@ -10,9 +11,9 @@ export interface EngineSeen extends EngineBuilds {
   readonly name: string;
   /** Files in which it was found, in order of time. */
   readonly objects: readonly string[];
-  /** What it runs with, by names of its own; the last word of each. */
+  /** What it runs with, by names of its own: the last word of each, without those that its processes say otherwise. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** What the context that decoded was asked to be; null where that was not seen. */
+  /** What the context that decoded was asked to be; null where that was not seen. Of several processes what is alike. */
   readonly context: Readonly<Record<string, unknown>> | null;
   /** Which experts of a mixture were read in the tokens that were looked at; none for other models. */
   readonly experts?: readonly ExpertsRead[];
@@ -137,15 +138,30 @@ function engineTime(details: readonly Readonly<Record<string, unknown>>[]): Engi
   return tokens > 0 && time_ns > 0 ? { tokens, time_ns, tokens_per_s: tokens / (time_ns / 1e9) } : null;
 }
 
-/** The context of the first batch, as it was asked for; else the last that was made. */
+/** The context of the first batch of each process, as it was asked for; else the last that was made. Null where one of them is not known. */
 function contextAsked(steps: readonly StepRow[]): EngineSeen["context"] {
   const made = steps.filter(({ kind, result }) => kind === "context" && result !== null && result !== 0);
-  const first = steps.find(isBatch);
-  const used = first === undefined ? undefined : detailOf(first).context;
-  const found = made.findLast(({ result }) => `0x${(result ?? 0).toString(16)}` === used) ?? made.at(-1);
-  if (found === undefined) return null;
-  const { model: _, ...asked } = detailOf(found);
-  return Object.keys(asked).length === 0 ? null : asked;
+  const first = new Map<number, StepRow>();
+  for (const step of steps) if (isBatch(step) && !first.has(step.pid)) first.set(step.pid, step);
+  const asked = [...first.values()].map((batch) => {
+    const used = made.filter(({ result }) => `0x${(result ?? 0).toString(16)}` === detailOf(batch).context);
+    const mine = (one: StepRow): boolean => one.pid === batch.pid;
+    // A process that was forked decodes in a context that its parent made.
+    return used.findLast(mine) ?? used.at(-1) ?? made.findLast(mine) ?? made.at(-1);
+  });
+  const words = (asked.length === 0 ? made.slice(-1) : asked).map((step) => {
+    const { model: _, ...said } = step === undefined ? {} : detailOf(step);
+    return said;
+  });
+  if (words.some((one) => Object.keys(one).length === 0)) return null;
+  const agreed = agreedWords(words);
+  return Object.keys(agreed).length === 0 ? null : agreed;
+}
+
+/** The last word of each process, where none says otherwise. */
+function settingsTold(steps: readonly StepRow[]): EngineSeen["settings"] {
+  const said = Map.groupBy(steps, ({ pid }) => pid).values();
+  return agreedWords([...said].map((mine) => Object.assign({}, ...mine.map((step) => detailOf(step).settings))));
 }
 
 /** Names of engines that others of the run are built on. */
@@ -166,7 +182,7 @@ export function enginesSeen(steps: readonly StepRow[]): EngineSeen[] {
     const experts = expertsRead(details);
     const about = { objects, ...engineBuilds(mine), context };
     if (engine === null) return { ...about, ...olderEngine(steps) };
-    const settings = Object.assign({}, ...details.map(({ settings: one }) => one));
+    const settings = settingsTold(stepsOfEngine);
     const engine_time = engineTime(details);
     const activations = activationsOf(details);
     return {

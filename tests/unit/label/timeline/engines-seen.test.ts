@@ -37,6 +37,40 @@ test("an engine is told with the build of its library and with what the context 
   });
 });
 
+describe("where several processes run an engine", () => {
+  const made = (pid: number, detail: object, result = 0x20) => step("context", detail, { pid, result });
+  const decode = (pid: number, context = "0x20") => step("decode", { context }, { pid, n_tokens: 1, result: 0 });
+  const settings = (pid: number, said: object) => step("engine", { settings: said }, { pid });
+  const context = (...steps: StepRow[]) => enginesSeen([step("engine", {}), ...steps])[0]?.context;
+
+  test("what one says and another says otherwise is said of none", () => {
+    const [seen] = enginesSeen([
+      settings(1, { flash_attention: false, kv_caches: 1 }),
+      settings(2, { flash_attention: false }),
+      settings(2, { flash_attention: true, kv_caches: 1, block_tokens: 16 }),
+    ]);
+    expect(seen?.settings).toEqual({ kv_caches: 1, block_tokens: 16 });
+    expect(enginesSeen([settings(1, { a: 1 }), settings(1, { a: 2 })])[0]?.settings).toEqual({ a: 2 });
+  });
+
+  test("a context is told as far as those of all that decode are alike, each by its process", () => {
+    const both = [made(1, { n_ctx: 512, n_threads: 2 }), made(2, { n_ctx: 256, n_threads: 2 })];
+    expect(context(...both, decode(1), decode(2))).toEqual({ n_threads: 2 });
+    expect(context(...both, decode(2))).toEqual({ n_ctx: 256, n_threads: 2 });
+    expect(context(...both, decode(1))).toEqual({ n_ctx: 512, n_threads: 2 });
+  });
+
+  test("none is told where that of one is not known", () => {
+    expect(context(made(1, { n_ctx: 512 }), made(2, { model: "0x7" }), decode(1), decode(2))).toBeNull();
+  });
+
+  test("one that was forked decodes in the context of its parent", () => {
+    const parent = [made(1, { n_ctx: 64 }, 0x30), made(1, { n_ctx: 512 })];
+    expect(context(...parent, decode(2))).toEqual({ n_ctx: 512 });
+    expect(context(...parent, decode(2, "0x30"))).toEqual({ n_ctx: 64 });
+  });
+});
+
 describe("the build of an engine", () => {
   const library = (path: string, build: string | null, symbols: readonly string[], pid = 1) => [
     step("engine", { path, build, build_id: `id of ${path}` }, { pid }),
