@@ -19,6 +19,8 @@ export interface FollowedProcesses {
   readonly engine: Engine;
   /** A process mapped an object of the engine. */
   mapped(pid: number, build: EngineBuild): void;
+  /** True where it is known by which libraries a record is read, or an earlier one was read by none. */
+  isKnown(record: RawRecord): boolean;
   take(record: RawRecord): Outcome;
   /** The process is gone; its last records may still come. */
   forget(pid: number): void;
@@ -92,6 +94,7 @@ export function followedProcesses(
       builds.set(pid, [...before, build]);
       processes.get(pid)?.state.useBuild(build);
     },
+    isKnown: ({ pid, execEpoch }) => builds.has(pid) || processes.get(pid)?.execEpoch === execEpoch,
     take: (record) => stateOf(record.pid, record.execEpoch).take(record),
     forget(pid) {
       const followed = processes.get(pid);

@@ -15,6 +15,7 @@ import type { AddressOf, Engine, KvHead, LiveTensor, NameAt, ObjectAt } from "..
 import { type AttachTimes, attachSteps } from "./attach-steps.ts";
 import { captureTable } from "./capture-table.ts";
 import { coveredEngines } from "./covered-engines.ts";
+import { earlyRecords, type Found } from "./early-records.ts";
 import { type FollowedProcesses, followedProcesses, type ReadProcess } from "./followed-processes.ts";
 import { type EngineFile, type LinkMany, objectProbes, openEngineObject } from "./object-probes.ts";
 import { meanHitNs, measureProbeCost } from "./probe-cost.ts";
@@ -183,6 +184,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   const rows = gatheredRows(followed, unseen);
   const account = recordAccount();
   const covered = coveredEngines();
+  const early = earlyRecords(({ engine, record }) => followed[engine]?.isKnown(record) ?? true);
   /** Files by engine and process that were recorded. */
   const recorded = new Set<string>();
   /** The processes of an engine that map such a file. */
@@ -190,16 +192,25 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
   let lastCounts: KernelCounts | null = null;
 
-  /** All records up to now, of which none is left of a process that is gone, unless another CPU is still at one. */
-  function takeRecords(): void {
+  function takeRecord({ engine: number, record }: Found): void {
+    const engine = followed[number];
+    if (engine === undefined) account.count("malformed");
+    else if (covered.has(record.pid, engine.engine.name)) account.count("duplicate");
+    else account.count(engine.take(record), engine.engine.tellsPlaces?.(record.probe));
+  }
+
+  /**
+   * All records up to now, of which none is left of a process that is gone, unless another CPU is still at one.
+   * @param isLast takes what waits too
+   */
+  function takeRecords(isLast = false): void {
+    if (isLast) for (const found of early.take(true)) takeRecord(found);
     ring.drain((view, offset, length) => {
       const found = decodeRecord(view, offset, length, captures.captures);
-      const engine = found === null ? undefined : followed[found.engine];
-      if (found === null || engine === undefined) account.count("malformed");
-      else if (covered.has(found.record.pid, engine.engine.name)) account.count("duplicate");
-      else account.count(engine.take(found.record), engine.engine.tellsPlaces?.(found.record.probe));
+      if (found === null) account.count("malformed");
+      else if (isLast || !early.keep(found)) takeRecord(found);
     });
-    if (!ring.pending()) covered.letGo();
+    if (!ring.pending() && early.isEmpty()) covered.letGo();
   }
 
   function recount(): void {
@@ -241,7 +252,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   ];
 
   function look(isLast: boolean): void {
-    takeRecords();
+    for (const found of early.take()) takeRecord(found);
+    takeRecords(isLast);
     for (const engine of followed) {
       engine.retireForgotten();
       for (const { process, look: found } of engine.look(options.readMemory, isLast)) account.countLook(process, found);
@@ -285,13 +297,13 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     stop() {
       if (stopped) return stopped;
       // Before the probes are taken away, which takes time.
-      takeRecords();
+      takeRecords(true);
       for (const engine of followed) {
         engine.retireForgotten();
         engine.leave(options.readMemory);
       }
       probes[Symbol.dispose]();
-      takeRecords();
+      takeRecords(true);
       for (const engine of followed) engine.flush();
       recount();
       lastCounts = kernelCounts(object);
