@@ -31,6 +31,8 @@ export function earlyRecords(isKnown: (found: Found) => boolean): EarlyRecords {
   const keyOf = ({ engine, record }: Found): string => `${engine}/${record.pid}/${record.execEpoch}`;
   return {
     keep(found) {
+      // As nearly always: no key is made for it.
+      if (waiting.size === 0 && isKnown(found)) return false;
       const key = keyOf(found);
       const mine = waiting.get(key) ?? (isKnown(found) ? null : { turns: 0, records: [] });
       if (mine === null) return false;
