@@ -18,6 +18,7 @@ import { CUT, MOST_CUT } from "../watched/counting/count-window.ts";
 import { tooFewWatches } from "../watched/few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
 import { isParted, partedReason } from "../watched/parted-passes.ts";
+import { BUSIER, MOST_BUSIER } from "../watched/rate/busier-bytes.ts";
 import { fewCarry, isCarriedByFew, MOST_UNKNOWN, passRate } from "../watched/rate/pass-rate.ts";
 import { MOST_UNDRAWN, UNDRAWN } from "../watched/rate/undrawn-passes.ts";
 import { missedPasses } from "../watched/unwatched.ts";
@@ -43,20 +44,29 @@ function watchFigure(group: Group): Figure {
   const first = firstWriteShare(group);
   const isFirst = first > MOST_FIRST_WRITES;
   const mostParted = Math.max(read.parted, write.parted);
-  const isBound = isFirst || isUndrawn || isParted(mostParted);
+  const isBusier = Math.max(read.busier, write.busier) > MOST_BUSIER;
+  const isBound = isFirst || isUndrawn || isBusier || isParted(mostParted);
   const ratio = interval(
     isBound ? null : value,
-    lo === null ? null : (lo * (1 - write.unseen) * (1 - first) * (1 - read.parted)) / (1 + write.undrawn),
-    hi === null ? null : ((hi / (1 - read.unseen)) * (1 + read.undrawn)) / (1 - write.parted),
+    // Busier bytes of which none was drawn may all be read alone, or written alone.
+    lo === null
+      ? null
+      : (lo * (1 - write.unseen) * (1 - first) * (1 - read.parted)) / (1 + write.undrawn + write.busier),
+    hi === null ? null : ((hi / (1 - read.unseen)) * (1 + read.undrawn + read.busier)) / (1 - write.parted),
   );
+  const openReason = (): string | null => {
+    if (isFirst) return firstWritesReason(first);
+    if (isUndrawn) return UNDRAWN;
+    if (isBusier) return BUSIER;
+    return isBound ? partedReason(mostParted) : null;
+  };
   const why = none
     ? noWriteReason(group)
     : unknown > MOST_UNKNOWN
       ? `${Math.round(100 * unknown)} % of the passes may have read or written`
       : write.cut > MOST_CUT
         ? CUT
-        : (few ??
-          (isFirst ? firstWritesReason(first) : isUndrawn ? UNDRAWN : isBound ? partedReason(mostParted) : null));
+        : (few ?? openReason());
   return {
     metric: METRIC,
     source: "watch",
@@ -163,7 +173,7 @@ export const readsPerWrite: MetricFamily = {
     },
   ],
   estimator: [
-    "Ratio of two sums, each weighted by the design, with BCa over addresses, and room for a share of the writes that is read once more or once less than where all were alike; strata of which no watch saw a read, or a write, are allowed for as the rates do.",
+    "Ratio of two sums, each weighted by the design, with BCa over addresses, and room for a share of the writes that is read once more or once less than where all were alike; strata of which no watch saw a read, or a write, are allowed for as the rates do, and so are busier bytes of which none was drawn where addresses are very unlike.",
     "KV rows by steps: steps that needed them after the write, over rows (each copy of one that moves), with BCa over sequences; bounds from below where batches came before it was known what their context held.",
     "KV rows that came back for several sequences, and which these may share: if they are one, the steps of all of them need it. The curve has room for that above, and below for rows that are counted too often.",
     "Traces of every access: ratio of loads and stores, weighted by period.",

@@ -1,7 +1,8 @@
 /** Runs so short that many draw none of the few words with most of the accesses. The seeds are fixed, so that the outcome is too. */
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { readsPerWrite } from "../../../src/analyse/metrics/reads-per-write.ts";
 import { coverageOf } from "../../../src/simulate/coverage.ts";
-import { FEW_BUSY_WORLDS } from "./few-busy-worlds.ts";
+import { FEW_BUSY_WORLDS, WRITTEN_BY_RANK } from "./few-busy-worlds.ts";
 
 setDefaultTimeout(180_000);
 const SEEDS = 240;
@@ -18,4 +19,12 @@ test("what is told of a few busy words by fewer than 80 watches is true: a value
   const poor = rows.filter(({ ok, held, bound, right }) => (ok >= FEW && held < 0.9 * ok) || right < 0.97 * bound);
   expect(poor).toEqual([]);
   expect(sums.some(({ ok }) => ok >= FEW)).toBe(true);
+});
+
+test("reads per write are true where the words that are written most are read no more often, and none of these may have been drawn", () => {
+  const rows = coverageOf(WRITTEN_BY_RANK, { seeds: 120, first: 400001, families: [readsPerWrite] });
+  const [{ ok, held, bound, right } = { ok: 0, held: 0, bound: 0, right: 0 }] = rows;
+  expect(ok).toBeGreaterThanOrEqual(FEW);
+  expect(held).toBeGreaterThanOrEqual(0.9 * ok);
+  expect(right).toBe(bound);
 });

@@ -3,7 +3,7 @@ import { OP } from "../../../src/schema/operation.ts";
 import type { WordTrace, World, WorldKind, WorldStratum } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
 import type { Random } from "../../../src/statistics/prng.ts";
-import { MS, SECOND, trace } from "./shapes.ts";
+import { exponential, type Hit, MS, SECOND, timesFrom, trace } from "./shapes.ts";
 
 /** Busy words have this much of the accesses. */
 const CARRIED = 0.8;
@@ -72,3 +72,25 @@ export const FEW_BUSY_WORLDS: readonly WorldKind[] = [
     ...{ writes: [12, 2], beside: 0 },
   }),
 ];
+
+const BY_RANK = 600;
+/** How often a word is written falls with its rank to the power of this. */
+const FALL = 1.1;
+
+/** Each write goes to a word by its rank, each read to any: what is written most is read as often as all else. */
+export const WRITTEN_BY_RANK: WorldKind = {
+  name: "600 words written at random by their rank to the power of -1.1, read evenly, a run of 12 s",
+  make: (random) => {
+    const run = 12 * SECOND;
+    const ranks = Array.from({ length: BY_RANK }, (_, rank) => (rank + 1) ** -FALL);
+    const all = ranks.reduce((sum, x) => sum + x, 0);
+    /** Uses at random moments, so far apart in the mean. */
+    const used = (mean_ns: number, op: number): Hit[] =>
+      timesFrom(mean_ns * exponential(random), run, () => mean_ns * exponential(random)).map((time) => [time, op]);
+    const words = ranks.map((rank) =>
+      trace([...used((0.5 * MS * all) / rank, OP.store), ...used(0.1 * MS * BY_RANK, OP.load)], run),
+    );
+    const strata: WorldStratum[] = [{ stratum: "runtime", region_type: "runtime", words, repeats: 100 }];
+    return { run_ns: run, token_period_ns: null, steps: [], strata };
+  },
+};
