@@ -2,7 +2,7 @@
 import type { PassKind } from "../watched/rate/pass-rate.ts";
 
 const OVER_TIME = [
-  "Passes are counted in a window after the arming, over its time. All watches of a stratum have the same window: so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes), and that as much time as of 16 alike windows is in it, not that of a few long ones.",
+  "Passes are counted in a window after the arming, over its time. All watches of a stratum have the same window, and strata with fewer than 16 watches have one together where that leaves each of them some: so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes), and that as much time as of 16 alike windows is in it, not that of a few long ones.",
   "Where no such window holds a pass, as where one pass has as many accesses as a watch can see, it is that of the watches with a high trap limit.",
   "When watches begin does not depend on what they see, so busy and idle moments count as they come.",
   "The sum of passes of each stratum over the sum of its time, strata by their bytes, times the bytes drawn; of a stratum whose memory is there in a part of the span, by that part.",

@@ -1,4 +1,4 @@
-/** The time after its arming in which the passes of a watch are counted: the same for a whole stratum. */
+/** The time after its arming in which the passes of a watch are counted: the same for a whole stratum, and for small strata together. */
 
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
 import { firstIndex } from "../../../statistics/first-index.ts";
@@ -199,21 +199,44 @@ function bestChoice(set: WatchSet, cell: readonly number[]): Choice {
   return empty ?? { members: cell, whole: null };
 }
 
+/** Watches that have one window, and which of them count in it. */
+interface Cell {
+  readonly cell: readonly number[];
+  readonly members: readonly number[];
+  readonly whole: WholeWindow | null;
+}
+
+/**
+ * Watches of each stratum that have one window; those that trap at writes alone see longer than their neighbours. A window that two or three watches
+ * choose ends right before the trap that was to come, and holds too few passes for its time: those of strata with few choose one together, as far as
+ * each of these strata then has a watch that counts.
+ */
+function cellsOf(set: WatchSet, deep: readonly number[]): Cell[] {
+  const watchOf = (i: number) => set.exposures[i]?.watch;
+  const isByWrites = (i: number): boolean => watchOf(i)?.mode === "w";
+  const strataOf = (some: readonly number[]): number => new Set(some.map((i) => watchOf(i)?.stratum)).size;
+  const alone = [...Map.groupBy(deep, (i) => `${watchOf(i)?.stratum}\n${isByWrites(i)}`).values()];
+  const [small, large] = [alone.filter(isFew), alone.filter((cell) => !isFew(cell))];
+  const chosen = (cell: readonly number[]): Cell => ({ cell, ...bestChoice(set, cell) });
+  const together = [...Map.groupBy(small, ([first = 0]) => isByWrites(first)).values()].flatMap((cells): Cell[] => {
+    const one = chosen(cells.flat());
+    return one.whole !== null && strataOf(one.members) === cells.length ? [one] : cells.map(chosen);
+  });
+  return [...large.map(chosen), ...together];
+}
+
+const isFew = (cell: readonly number[]): boolean => cell.length < FEWEST_ALIKE;
+
 function computeWindows(set: WatchSet, leastLimit: number): CountWindows {
   const length_ns = new Float64Array(set.exposures.length);
   const time_ns = new Float64Array(set.exposures.length);
   const isCut = new Uint8Array(set.exposures.length);
   const deep = [...set.exposures.keys()].filter((i) => (set.exposures[i]?.watch.trap_limit ?? 0) >= leastLimit);
-  // A watch that traps at writes alone sees longer than its neighbours.
-  const cells = Map.groupBy(deep, (i) => {
-    const watch = set.exposures[i]?.watch;
-    return `${watch?.stratum}\n${watch?.mode === "w"}`;
-  });
+  const cells = cellsOf(set, deep);
   let cutBytes = 0;
   let missed = 0;
   let counted = 0;
-  for (const cell of cells.values()) {
-    const { members, whole } = bestChoice(set, cell);
+  for (const { cell, members, whole } of cells) {
     const length = whole?.length ?? LEAST_GAPS * set.gap_ns;
     missed += whole?.unseen ?? 0;
     counted += whole?.seen ?? 0;
