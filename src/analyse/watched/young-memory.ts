@@ -64,16 +64,25 @@ export function unmetShare(
   const lacking = mean_bytes > 0 ? 1 - total_bytes / mean_bytes : 0;
   if (!(lacking > ROUNDING) || draws.length === 0) return 0;
   const end = span.end_ns[span.end_ns.length - 1] ?? 0;
-  const met = new Set(
-    draws.map(({ region_birth_ns, region_death_ns }) => lifeOf(region_birth_ns, region_death_ns, end)),
+  // Regions of several strata may come and go together, of which some were drawn from: each is met by a draw that fell on it.
+  const drawn = new Map(
+    [...Map.groupBy(draws, (draw) => lifeOf(draw.region_birth_ns, draw.region_death_ns, end))].map(
+      ([life, some]) => [life, Float64Array.from(some, ({ addr }) => Number(addr)).sort()] as const,
+    ),
   );
+  const isMet = (row: number, life: string): boolean => {
+    const places = drawn.get(life);
+    if (places === undefined) return false;
+    const first = firstIndex(places.length, (i) => (places[i] ?? 0) < (all.begin[row] as number));
+    return (places[first] ?? Number.POSITIVE_INFINITY) < (all.end[row] as number);
+  };
   const most = MOST_SPARED * new Set(draws.map(({ stratum }) => stratum)).size;
   const begins = Float64Array.from(draws, ({ begin_ns }) => begin_ns).sort();
   const begun = (time: number): number => firstIndex(begins.length, (i) => (begins[i] ?? 0) < time);
   let unmet = 0;
   for (const row of rows) {
     const [birth, death] = [all.birth_ns[row] as number, all.death_ns[row] as number];
-    if (begun(death) - begun(birth) >= most || met.has(lifeOf(birth, death, end))) continue;
+    if (begun(death) - begun(birth) >= most || isMet(row, lifeOf(birth, death, end))) continue;
     unmet += ((all.end[row] as number) - (all.begin[row] as number)) * coveredNs(span, birth, death);
   }
   const share = unmet / span.window_ns / mean_bytes;

@@ -1,9 +1,10 @@
-/** Strata on which few watches fall. The seeds are fixed, so that the outcome is too. */
+/** Strata on which few watches fall, or none while they are there. The seeds are fixed, so that the outcome is too. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readBytesPerSecond, writeBytesPerSecond } from "../../../src/analyse/metrics/byte-rates.ts";
 import { interAccessInterval } from "../../../src/analyse/metrics/inter-access-interval.ts";
+import { workingSet } from "../../../src/analyse/metrics/working-set.ts";
 import { coverageOf } from "../../../src/simulate/coverage.ts";
-import { MANY_STRATA } from "./many-strata.ts";
+import { MANY_STRATA, SCRATCH_TOGETHER } from "./many-strata.ts";
 
 setDefaultTimeout(180_000);
 
@@ -18,4 +19,12 @@ test("sums and times between passes are true of strata of which two watches tell
   const [read] = rows;
   expect(read?.ok).toBeGreaterThanOrEqual(6);
   expect(Math.abs((read?.ratio ?? 0) - 1)).toBeLessThan(0.12);
+});
+
+test("memory that comes and goes with memory of another stratum counts as gone unmet where no draw fell on it", () => {
+  const families = [readBytesPerSecond, writeBytesPerSecond, workingSet];
+  const all = coverageOf(SCRATCH_TOGETHER, { seeds: 10, first: 500001, families });
+  const rows = all.filter(({ region_type }) => region_type === "activation");
+  expect(rows).toHaveLength(3);
+  for (const { metric, ok, held, bound, right } of rows) expect([metric, held, right]).toEqual([metric, ok, bound]);
 });
