@@ -10,6 +10,7 @@ import type { Group } from "../input/group.ts";
 import type { WatchSet } from "../input/watch-set.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
 import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/counting/arming-echo.ts";
+import { type ArmingHolds, armingHolds } from "../watched/counting/arming-holds.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/counting/count-window.ts";
 import { earliestShare, windowsByAge } from "../watched/counting/moments-after-birth.ts";
 import { tooFewOfUnnamed } from "../watched/few-watches.ts";
@@ -67,8 +68,27 @@ export interface Intervals {
   readonly sample: RecurrentSample;
   /** The same without what traps may have added to each. */
   readonly shortest: () => RecurrentSample;
+  /** The same with the armings in them that the windows lack; null where these matter nothing. */
+  readonly longest: () => RecurrentSample | null;
   /** Passes of strata without one in the windows, and of memory that had just come, over those in the windows, at most. */
   readonly undrawn: number;
+}
+
+/** Times of an address as they would be with armings in them that the windows lack: of each as many, and of a share of them one more. */
+function withArmings(
+  { complete, censored, weights }: Required<UnitTimes>,
+  { still_ns, lacking }: ArmingHolds,
+): Required<UnitTimes> {
+  const [all, share] = [Math.floor(lacking), lacking % 1];
+  const longer = (times: readonly number[]): number[] =>
+    [all, all + 1].flatMap((armings) => times.map((time) => time + armings * still_ns));
+  const parted = (each: readonly number[]): number[] =>
+    [1 - share, share].flatMap((part) => each.map((weight) => part * weight));
+  return {
+    complete: longer(complete),
+    censored: longer(censored),
+    weights: { complete: parted(weights.complete), censored: parted(weights.censored) },
+  };
 }
 
 export function intervalsSeen(group: Group): Intervals {
@@ -90,6 +110,12 @@ export function intervalsSeen(group: Group): Intervals {
         weights,
         set.law,
       ),
+    longest: () => {
+      const holds = armingHolds(set, group.input.watches);
+      if (!(holds.lacking * holds.still_ns > 0)) return null;
+      const longer = units.map((unit) => withArmings(unit, holds));
+      return pooledSample(longer, weights, set.law);
+    },
     undrawn:
       undrawnPasses(set, { time_ns, weights, counted, seen }) +
       earliestShare(windows, units, weights) +
@@ -109,8 +135,15 @@ interface Told {
   readonly why?: string;
 }
 
+/** An interval whose upper end is no nearer than another one. */
+const upTo = ({ value, lo, hi }: Interval, most: number | null): Interval => ({
+  value,
+  lo,
+  hi: hi === null || most === null ? null : Math.max(hi, most),
+});
+
 /** The quantiles with their intervals. */
-function quantilesTold(group: Group, { sample, shortest, undrawn }: Intervals): Told[] {
+function quantilesTold(group: Group, { sample, shortest, longest, undrawn }: Intervals): Told[] {
   const qs = QUANTILES.map(([, q]) => q);
   const resamples = group.uniform.resamples();
   const { estimates, busier } = quantilesWithBusier(
@@ -119,7 +152,10 @@ function quantilesTold(group: Group, { sample, shortest, undrawn }: Intervals): 
     () => busierShare(group),
   );
   const least = boundedQuantiles(shortest(), qs, resamples, undrawn);
-  return estimates.map((seen, k) => {
+  const longer = longest();
+  const most = longer === null ? null : boundedQuantiles(longer, qs, resamples, undrawn);
+  return estimates.map((drawn, k) => {
+    const seen = most === null ? drawn : upTo(drawn, most[k]?.hi ?? null);
     const { estimate, why } = allowingForTraps(seen, least[k] ?? NOTHING);
     if (!isWithoutEnds(seen)) return { estimate, ...(why === null ? {} : { why }) };
     return { estimate: NOTHING, ...(busier > 0 ? { why: BUSIER } : undrawn > 0 ? { why: UNDRAWN } : {}) };
@@ -200,6 +236,7 @@ export const interAccessInterval: MetricFamily = {
     "Intervals shorter than the pass gap cannot appear.",
     "The program stands still in traps: the lower end allows for those in each, as long as they are in the mean and twice the root of their number more; where these may be more than half of it, there is no value.",
     "The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, or first passes are fewer in a time right after armings than in as long a time behind it, in part from three and a half, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
+    "Other watches are armed in times that are seen, less often than in others, as each arming waits for its turn: where times are longer by what was armed in their first part, in part from two standard errors on, the upper end allows for as many armings as they lack, each as long as that with twice its error.",
     "Of traces that hold every access each access counts alike. No other follows the last one to an address before the end: the lower end takes that one does there, the upper one that none ever does.",
   ],
   sources: [

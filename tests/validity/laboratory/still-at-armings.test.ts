@@ -1,6 +1,7 @@
-/** Bursts that end a watch each, of an engine that stands still at armings for longer than the windows are in which passes are counted. The seeds are fixed. */
+/** Engines that stand still at armings: for longer than the windows are in which passes are counted, and for a small part of a step. The seeds are fixed. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { StepSample } from "../../../src/analyse/input/input.ts";
+import { interAccessInterval } from "../../../src/analyse/metrics/inter-access-interval.ts";
 import { METRICS } from "../../../src/analyse/metrics/registry.ts";
 import { coverageOf } from "../../../src/simulate/coverage.ts";
 import type { WorldKind } from "../../../src/simulate/world.ts";
@@ -46,3 +47,31 @@ for (const reads of [8, 12]) {
     expect((told?.ok ?? 0) + (told?.bound ?? 0)).toBe(SEEDS);
   });
 }
+
+/** Steps of about one length: what an arming adds to a few of them is more than their intervals are wide. */
+const even: WorldKind = {
+  name: "read once in each step of 14 to 16 ms, 0.5 ms still at an arming",
+  make: (random) => {
+    const steps: StepSample[] = [];
+    for (let begin_ns = 0; ; ) {
+      const end_ns = begin_ns + MS * (14.2 + 1.5 * random());
+      if (end_ns > RUN_NS) break;
+      steps.push({ step: "decode", begin_ns, end_ns, n_tokens: 1 });
+      begin_ns = end_ns + 0.1 * MS;
+    }
+    const list = words(
+      (word) => loads(steps.map(({ begin_ns, end_ns }) => begin_ns + (word / 200) * (end_ns - begin_ns))),
+      200,
+    );
+    return one("weight", list, { steps, token_period_ns: 15 * MS, standstill_ns: 0.5 * MS });
+  },
+};
+
+test("times between passes are true where each arming makes some of them longer: a watch sees those with another's arming alone", () => {
+  const rows = coverageOf(even, { seeds: 12, first: 600001, families: [interAccessInterval] });
+  const told = rows.filter(({ ok }) => ok > 0);
+  expect(told.map(({ metric }) => metric)).toContain("iai_p90_ns");
+  for (const { metric, ok, held, bound, right } of rows) {
+    expect([metric, right, held >= ok - 1]).toEqual([metric, bound, true]);
+  }
+});
