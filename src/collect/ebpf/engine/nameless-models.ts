@@ -8,13 +8,20 @@ export interface NamelessModels {
   warnings(): readonly string[];
 }
 
-const MODEL = /([^/]+\.gguf)(?: \(deleted\))?$/;
+const FILE = /([^/]+?)(?: \(deleted\))?$/;
 
 /** @param isKnown whether an engine was found in a process */
 export function namelessModels(isKnown: (pid: number) => boolean): NamelessModels {
   /** Names of models by process. */
   const mapped = new Map<number, Set<string>>();
   const ended = new Set<string>();
+  /** Paths of files that begin as a GGUF, whose names do not say so. */
+  const ggufs = new Set<string>();
+
+  function modelIn(path: string | null): string | null {
+    const [, name = ""] = FILE.exec(path ?? "") ?? [];
+    return name.endsWith(".gguf") || ggufs.has(path ?? "") ? name : null;
+  }
 
   function unknownOf(pid: number): string[] {
     return isKnown(pid) ? [] : [...(mapped.get(pid) ?? [])];
@@ -22,14 +29,18 @@ export function namelessModels(isKnown: (pid: number) => boolean): NamelessModel
 
   return {
     follow(rows) {
+      for (const { kind, path } of rows) if (kind === "gguf" && path !== null) ggufs.add(path);
       for (const { pid, kind, path } of rows) {
         if (kind === "exit" || kind === "exec") {
           for (const model of unknownOf(pid)) ended.add(model);
           mapped.delete(pid);
           continue;
         }
-        const [, model] = MODEL.exec(path ?? "") ?? [];
-        if (model !== undefined) mapped.set(pid, (mapped.get(pid) ?? new Set()).add(model));
+        const models = mapped.get(pid);
+        // What a file is was found out behind the end of its process.
+        if (kind === "gguf" && models === undefined) continue;
+        const model = modelIn(path);
+        mapped.set(pid, model === null ? (models ?? new Set()) : (models ?? new Set()).add(model));
       }
     },
     warnings: () =>

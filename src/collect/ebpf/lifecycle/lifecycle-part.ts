@@ -65,8 +65,8 @@ export async function startLifecycle(target: Target, tree: ProcessTree, looks: L
     }
     for (const pid of maps.takeDisturbed()) settled.disturbed(pid, now_ns);
     for (const pid of settled.take(now_ns, tree.lives)) lifecycle.requestSnapshot(pid);
-    if (rows.length > 0) for (const listener of followers) listener(rows);
     const whole = rows.concat(ggufs.take(rows));
+    if (whole.length > 0) for (const listener of followers) listener(whole);
     return whole.length === 0 ? [] : [batchFromRows("mapping", whole)];
   }
 

@@ -30,6 +30,8 @@ export interface LiveRegions {
   changed(rows: readonly MappingEvent[]): void;
 }
 
+/** Rows behind which the map is as it was before. */
+const UNCHANGING: ReadonlySet<MappingEvent["kind"]> = new Set(["madvise", "gguf"]);
 const NO_ENGINE = { liveTensors: () => [], kvHead: () => [], changes: () => 0 };
 
 export function liveRegions(
@@ -87,7 +89,7 @@ export function liveRegions(
     rowsAhead: () => rowsAhead(tensors.kvHead(), cacheTensors()),
     knownUntilNs: (now) => (lacksSinceNs !== null && lacksSinceNs < now ? lacksSinceNs : now),
     changed(rows) {
-      const first = rows.find(({ kind }) => kind !== "madvise");
+      const first = rows.find(({ kind }) => !UNCHANGING.has(kind));
       isStale ||= first !== undefined;
       lacksSinceNs ??= first?.timestamp_ns ?? null;
       for (const { kind, pid } of rows) if (kind === "exit" || kind === "exec") residency.forget(pid);

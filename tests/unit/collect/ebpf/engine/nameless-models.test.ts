@@ -5,7 +5,7 @@ import { mappingRow } from "../../../../fixtures/mapping-rows.ts";
 const MODEL = "/models/a.gguf";
 
 /** What is said where these rows were seen of a process. */
-function said(isKnown: boolean, ...rows: readonly (readonly ["snapshot" | "file" | "exit", string | null])[]) {
+function said(isKnown: boolean, ...rows: readonly (readonly ["snapshot" | "file" | "gguf" | "exit", string | null])[]) {
   const models = namelessModels(() => isKnown);
   models.follow(rows.map(([kind, path], i) => mappingRow(kind, i, { path })));
   return models.warnings();
@@ -20,6 +20,24 @@ describe("a model that a process maps", () => {
       expect(said(false, [kind, MODEL], ["exit", null])).toEqual([line ?? ""]);
     }
     expect(said(false, ["file", `${MODEL} (deleted)`])).toHaveLength(1);
+  });
+
+  test("is told where its name does not say what it is but its first bytes do, also where that was found out behind the end", () => {
+    const stored = "/models/sha256-0f";
+    const [line, ...more] = said(false, ["file", stored], ["gguf", stored]);
+    expect([line, more]).toEqual([expect.stringMatching(/^sha256-0f is mapped by a process in which no/), []]);
+    expect(said(false, ["file", stored], ["exit", null], ["gguf", stored])).toEqual([line ?? ""]);
+    expect(said(false, ["file", stored])).toEqual([]);
+    expect(said(true, ["file", stored], ["gguf", stored], ["exit", null])).toEqual([]);
+  });
+
+  test("is not told of a process that had ended before its file was looked at", () => {
+    const models = namelessModels(() => false);
+    const rows = (["file", "exit", "gguf"] as const).map((kind, i) =>
+      mappingRow(kind, i, { path: "/models/sha256-0f" }),
+    );
+    for (const row of rows) models.follow([row]);
+    expect(models.warnings()).toEqual([]);
   });
 
   test("is not where one is, nor is a file of another kind", () => {
