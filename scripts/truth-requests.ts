@@ -2,25 +2,29 @@
 /**
  * Steps, tokens, sequences, rows of the cache and requests of a real llama-server of 4 slots, whose clients ask at random and some of
  * whom hang up, as `mrm-trace run --serve` has them, held against the server's own log:
- * `bun scripts/truth-requests.ts [--minutes N] [--seed N] [--keep FOLDER]`. It needs root, and PyPI once. Ends with 1 where anything differs.
+ * `bun scripts/truth-requests.ts [--minutes N] [--seed N] [--build decode|process] [--keep FOLDER]`, where the build hands batches over by
+ * `llama_decode` (the default) or by `llama_process`. It needs root, and PyPI once. Ends with 1 where anything differs.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { writeModel } from "../src/demo/model/write-model.ts";
-import { fetchLlamaServer } from "../tests/fixtures/llama-server.ts";
+import { BUILDS, fetchLlamaServer } from "../tests/fixtures/llama-server.ts";
 import { randomServing } from "../tests/validity/laboratory/random-serving.ts";
 
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "10" },
     seed: { type: "string", default: "1" },
+    build: { type: "string", default: "decode" },
     keep: { type: "string" },
   },
 });
+const { build } = values;
+if (build !== "decode" && build !== "process") throw new Error(`--build is decode or process, not ${build}`);
 const folder = values.keep ?? mkdtempSync(join(tmpdir(), "mrm-truth-requests-"));
-const server = await fetchLlamaServer();
+const server = await fetchLlamaServer(BUILDS[build]);
 if (!server.ok) throw new Error(server.reason);
 let differs = false;
 try {

@@ -65,11 +65,12 @@ const alike = <T>(what: string, seen: readonly T[], logged: readonly T[]): Check
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /**
- * What the log has of a request of ours, to which it gives no name: of those that had its slot since it was sent the one whose last
- * batch came last before its last token. Null where there is none.
+ * What the log has of a request of ours, to which it gives no name: of those that got its slot between when it was sent and
+ * its first token the last one, whose last batch came before its last token. Where a client hears of its tokens late, its slot
+ * may have had another one by then. Null where there is none.
  */
 function loggedRequest(
-  { sequence_id, timestamp_ns, last_token_ns }: RowOf<"request">,
+  { sequence_id, timestamp_ns, first_token_ns, last_token_ns }: RowOf<"request">,
   log: ServerLog,
   beginOf: (batch: number) => bigint,
 ): ServerRequest | null {
@@ -77,6 +78,7 @@ function loggedRequest(
     ({ slot, first_batch, end_batch }) =>
       slot === sequence_id &&
       beginOf(first_batch) >= timestamp_ns &&
+      beginOf(first_batch) < (first_token_ns ?? 0n) &&
       beginOf((end_batch ?? log.batches.length) - 1) <= (last_token_ns ?? 0n),
   );
   return those.at(-1) ?? null;
