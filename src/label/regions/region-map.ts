@@ -62,6 +62,8 @@ export interface RegionInputs {
 
 /** Stays until what judging them left behind is collected. */
 const COLLECT_AFTER = 1 << 15;
+/** Gone sooner than that, where another mapping has the same tensors: a loader looked at the header of its file. */
+const MOMENT_NS = 100_000_000;
 /** Words of evidence fit, for every class. */
 const VERDICTS = 1 << 8;
 const EVIDENCE = wordsOf("region_map", "evidence");
@@ -149,9 +151,13 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
   const namedFiles = new Set<string>();
   if (tensors.length === 0) return { covers, namedFiles };
   const mappingAt = placeIndex(places);
-  const added: (PlacedTensor & { readonly pid: number; readonly extent: Extent; readonly censored: number })[] = [];
+  const added: (PlacedTensor & {
+    readonly pid: number;
+    readonly extent: Extent;
+    readonly censored: number;
+    readonly cover: Cover;
+  })[] = [];
   for (const [pid, lives] of Map.groupBy(tensors, (life) => life.pid)) {
-    const extents: Cover[] = [];
     const isPartial = lives.every(({ engine, evidence }) => partialEngines.has(engine) || evidence === "file_header");
     const slots = timeline.get(pid) ?? [];
     const found = engineRegions(lives, originNs);
@@ -174,14 +180,14 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
       const left = row >= 0 && gone === mappingDeath ? (places.censored[row] as number) & CENSORED.left : 0;
       const censored = (isOld ? CENSORED.birth : 0) | (outlives ? CENSORED.death : left);
       const extent = { begin, end, birth_ns, death_ns: outlives ? windowNs : gone };
-      added.push({ region, mapping, isInOne, pid, extent, censored });
       // What outlived the run leaves nothing of its mapping behind.
       const by_file = region.evidence === "file_header";
       const is_alone = isPartial || by_file || region.evidence === "operand";
       if (by_file && mapping !== undefined) namedFiles.add(`${pid}/${mapping.path}`);
-      extents.push({ begin, end, birth_ns, death_ns: outlives ? Number.POSITIVE_INFINITY : gone, by_file, is_alone });
+      const cover = { begin, end, birth_ns, death_ns: outlives ? Number.POSITIVE_INFINITY : gone, by_file, is_alone };
+      added.push({ region, mapping, isInOne, pid, extent, censored, cover });
     }
-    covers.set(pid, extents);
+    covers.set(pid, []);
   }
   const twins = outlivedTwins(
     added.map(({ pid, region: { tensor }, mapping, extent: { begin, end, birth_ns, death_ns } }) => {
@@ -190,8 +196,10 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
     }),
   );
   for (const [number, placed] of added.entries()) {
-    const { pid, extent, censored } = placed;
+    const { pid, extent, censored, cover } = placed;
     const { begin, end, birth_ns, death_ns } = extent;
+    if (twins.has(number) && cover.by_file && cover.death_ns - birth_ns < MOMENT_NS) continue;
+    covers.get(pid)?.push(cover);
     stays.list.add(pid, begin, end, birth_ns, death_ns, ofEngine(placed, twins.has(number)), censored);
   }
   return { covers, namedFiles };

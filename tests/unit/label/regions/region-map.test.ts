@@ -13,8 +13,11 @@ const ids = { pid: 7, tid: 7 };
 const [LOADER, WEIGHTS, HEAP] = [0x7f0000000000n, 0x7f1000000000n, 0x7f2000000000n];
 const SIZE = 8192n;
 
-/** A loader that maps a file for a moment, the same file mapped for good with one tensor, and a heap where an operator finds weights later. */
-function writeRun(runDir: string): void {
+/**
+ * A loader that maps a file for a moment, the same file mapped for good with one tensor, and a heap where an operator finds weights later.
+ * @param isSeen whether the header was read while the loader had it
+ */
+function writeRun(runDir: string, isSeen: boolean): void {
   const file = { flags: 2, path: "/m.safetensors", inode: 3n, dev: 1, file_offset_bytes: 0n };
   const call = (kind: "mmap" | "munmap", time: bigint, addr: bigint, more: Given<"mapping">): Given<"mapping"> => ({
     ...ids,
@@ -38,7 +41,20 @@ function writeRun(runDir: string): void {
     evidence: "file_header",
     engine: "safetensors",
   } as const;
-  writeStream(runDir, "tensor", [{ ...row, timestamp_ns: ORIGIN + 10n }]);
+  const ofLoader = { addr: LOADER + 4096n, buffer: LOADER, buffer_addr: LOADER, timestamp_ns: ORIGIN };
+  const freed = {
+    ...ids,
+    kind: "free",
+    addr: LOADER,
+    size_bytes: SIZE,
+    buffer: LOADER,
+    evidence: "file_header",
+  } as const;
+  writeStream(runDir, "tensor", [
+    ...(isSeen ? [{ ...row, ...ofLoader }] : []),
+    { ...row, timestamp_ns: ORIGIN + 10n },
+    ...(isSeen ? [{ ...freed, engine: "safetensors", timestamp_ns: ORIGIN + 20n } as const] : []),
+  ]);
   const operand = { addr: HEAP, size_bytes: 4096n, buffer: HEAP, buffer_addr: HEAP, buffer_size_bytes: 4096n } as const;
   const used = {
     ...ids,
@@ -54,29 +70,35 @@ function writeRun(runDir: string): void {
   writeStream(runDir, "step", [step]);
 }
 
-test("bytes of a mapped file are weights once, by its header, and those of an operand by their use; neither tells anything of other memory", async () => {
-  const runDir = mkdtempSync(join(tmpdir(), "mrm-regions-"));
-  try {
-    writeRun(runDir);
-    await using database = await openDatabase();
-    const { regions, engines, steps, timeline } = await labelRun(database, runDir, "run");
-    const found = Array.from({ length: regions.count }, (_, row) => regionAt(regions, row));
-    expect(found.map((region) => [region?.addr, region?.region_type, region?.evidence, region?.tensor])).toEqual([
-      [LOADER, "runtime", "file", null],
-      [WEIGHTS, "runtime", "file_header", null],
-      [WEIGHTS + 4096n, "weight", "file_header", "a.weight"],
-      [HEAP, "unknown", "mapping", null],
-      [HEAP, "weight", "operand", null],
-      [HEAP + 4096n, "unknown", "mapping", null],
-      [HEAP + 4n * SIZE, "unknown", "mapping", null],
-    ]);
-    // The format is told of, and that no step came says nothing.
-    expect(engines.map(({ name, objects }) => [name, objects])).toEqual([["safetensors", ["/m.safetensors"]]]);
-    expect([steps.length, timeline.size]).toEqual([0, 0]);
-  } finally {
-    rmSync(runDir, { recursive: true });
-  }
-});
+test.each([
+  ["not seen", false],
+  ["seen", true],
+])(
+  "bytes of a mapped file are weights once, by its header, with a loader that was %s, and those of an operand by their use; neither tells anything of other memory",
+  async (_, isSeen) => {
+    const runDir = mkdtempSync(join(tmpdir(), "mrm-regions-"));
+    try {
+      writeRun(runDir, isSeen);
+      await using database = await openDatabase();
+      const { regions, engines, steps, timeline } = await labelRun(database, runDir, "run");
+      const found = Array.from({ length: regions.count }, (_, row) => regionAt(regions, row));
+      expect(found.map((region) => [region?.addr, region?.region_type, region?.evidence, region?.tensor])).toEqual([
+        [LOADER, "runtime", "file", null],
+        [WEIGHTS, "runtime", "file_header", null],
+        [WEIGHTS + 4096n, "weight", "file_header", "a.weight"],
+        [HEAP, "unknown", "mapping", null],
+        [HEAP, "weight", "operand", null],
+        [HEAP + 4096n, "unknown", "mapping", null],
+        [HEAP + 4n * SIZE, "unknown", "mapping", null],
+      ]);
+      // The format is told of, and that no step came says nothing.
+      expect(engines.map(({ name, objects }) => [name, objects])).toEqual([["safetensors", ["/m.safetensors"]]]);
+      expect([steps.length, timeline.size]).toEqual([0, 0]);
+    } finally {
+      rmSync(runDir, { recursive: true });
+    }
+  },
+);
 
 test("memory that Python keeps its objects in is runtime from when it was mapped until it is given back, however late it was found", async () => {
   const runDir = mkdtempSync(join(tmpdir(), "mrm-regions-"));
