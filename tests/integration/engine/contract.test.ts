@@ -1,9 +1,8 @@
 /** What every engine must tell, whichever it is: weights, tensors of its cache, steps, rows, its end; of a process that is attached to late, and where records are lost. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { Glob } from "bun";
+import { join } from "node:path";
 import { demoCacheDir } from "../../../src/demo/cache.ts";
 import { demoCommand } from "../../../src/demo/demo.ts";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
@@ -14,48 +13,29 @@ import { engineRegions } from "../../../src/label/regions/engine-regions.ts";
 import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { lostPct } from "../../../src/schema/loss.ts";
-import { type EngineRun, type RunOptions, runEngine } from "../../fixtures/engine-run.ts";
+import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
 import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
 import { NAMES_OF_LAYERS, namedTorch } from "../../fixtures/fake-torch/named-torch.ts";
 import { compileVllm } from "../../fixtures/fake-vllm/compile-vllm.ts";
 import { BUILDS, fetchLlamaServer, type LlamaServer } from "../../fixtures/llama-server.ts";
-import { RUNNERS, type Runner, runOllama } from "../../fixtures/ollama-runner.ts";
 import { PYTHONS } from "../../fixtures/waiting-python.ts";
+import {
+  type Case,
+  type How,
+  later,
+  ofLayers,
+  ofPairs,
+  optionsOf,
+  type Places,
+  untilMarked,
+  upTo,
+} from "./contract-case.ts";
+import { installedCases, isInstalled, PROMPT } from "./installed-cases.ts";
 
-/** Real vLLM, where scripts/test-engines has installed it. */
-const { MRM_TRACE_VLLM: installed, MRM_TRACE_VLLM_PYTHON: python } = process.env;
-/** The program of Ollama, where scripts/test-engines has built it. */
-const { MRM_TRACE_OLLAMA: ollama } = process.env;
-setDefaultTimeout(installed === undefined ? 400_000 : 900_000);
+setDefaultTimeout(isInstalled ? 900_000 : 400_000);
 const readablePython = PYTHONS[0]?.[1];
 const newer = await fetchLlamaServer(BUILDS.process);
 if (!newer.ok) process.stderr.write(`skipped: a build that calls llama_process: ${newer.reason}\n`);
-
-/** Of each step of a program the positions of its tokens, in order. */
-type Positions = readonly (readonly number[])[];
-
-/** By name how many bytes, and where they lie if that is known. */
-type Places = Readonly<Record<string, { readonly addr?: number; readonly bytes: number }>>;
-
-type How = "whole" | "late" | "lossy";
-
-interface Case {
-  /** Names of the tensors of its cache; of an engine that gives them none, what they are: `layer0.k`. */
-  readonly caches: readonly string[];
-  /** All of its weights, as the model's file or the program has them; none for a stand-in without weights. */
-  readonly weights?: (run: EngineRun) => Places;
-  /** Where its caches are, where the program says it. */
-  readonly cachePlaces?: (run: EngineRun) => Places;
-  /** Sequences that go on to the end of the program: all later steps read their rows; null where others begin. */
-  readonly sequences: number | null;
-  /** A program of at least so many steps. @param late whether it is attached to in its midst */
-  run(steps: number, how: How): Promise<EngineRun>;
-  stepsOf(steps: number): Positions;
-  /** Steps behind which its records find no room where nobody takes them. */
-  readonly tooMany: number;
-  /** What it ends with, where it is not 0: a server knows no end but a signal. */
-  readonly exitCode?: number;
-}
 
 let folder = "";
 let torch: { readonly library: string; readonly moving: string } = { library: "", moving: "" };
@@ -75,63 +55,12 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** In which time all weights and caches are known of a program that was there. */
 const FULL_MAP_NS = 5_000_000_000;
-const later = async (): Promise<void> => Bun.sleep(250);
-const optionsOf = (
-  how: "whole" | "late" | "lossy",
-  when: (pid: number) => Promise<void> = later,
-): Pick<RunOptions, "when" | "drains"> => ({
-  ...(how === "late" ? { when } : {}),
-  ...(how === "lossy" ? { drains: false } : {}),
-});
-const upTo = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);
-const ofEach = (sequences: number, positions: readonly number[]): number[] =>
-  positions.flatMap((position) => Array.from({ length: sequences }, () => position));
-const ofLayers = (layers: number): string[] =>
-  upTo(layers).flatMap((layer) => [`cache_k_l${layer}`, `cache_v_l${layer}`]);
-const LAYERS_OF_GO = ["layer0.k", "layer0.v", "layer1.k", "layer1.v"];
-const PROMPT = 66;
-
 /** What the directory of a model's file has. */
 function inFile(path: string): Places {
   const gguf = readGgufFile(path);
   if (!gguf.ok) throw new Error(gguf.reason);
   return Object.fromEntries(gguf.directory.tensors.map(({ name, bytes }) => [name, { bytes: bytes ?? 0 }]));
 }
-
-/** Waits for the mark of a program whose model is loaded. @throws Error where it ends before that */
-async function untilMarked(mark: string, pid: number): Promise<void> {
-  while (!existsSync(mark)) {
-    if (!existsSync(`/proc/${pid}`)) throw new Error("the program ended before its model was loaded");
-    await Bun.sleep(50);
-  }
-}
-
-/** vLLM itself, of which the other case has a stand-in. */
-const realVllm = (home: string, program: string): Case => ({
-  caches: ["cache_kv_l0", "cache_kv_l1"],
-  sequences: 2,
-  async run(steps, how) {
-    const mark = join(folder, `vllm-${steps}`);
-    const go = (): void => rmSync(mark);
-    const fixture = new URL("../../fixtures/vllm_steps.py", import.meta.url).pathname;
-    const libraries = new Glob("lib/python*/site-packages/vllm/_C*.so");
-    const environment = dirname(dirname(program));
-    return await runEngine([program, fixture, join(home, "contract-model"), String(steps), mark], {
-      env: { HOME: home },
-      objects: [...libraries.scanSync({ cwd: environment, absolute: true })],
-      async when(pid) {
-        await untilMarked(mark, pid);
-        if (how !== "late") return;
-        go();
-        await later();
-      },
-      meanwhile: async () => (how === "late" ? undefined : go()),
-      ...(how === "lossy" ? { drains: false } : {}),
-    });
-  },
-  stepsOf: (steps) => [ofEach(2, upTo(5)), ...upTo(steps - 1, 5).map((position) => [position, position])],
-  tooMany: 5000,
-});
 
 /** Python with the structures of torch, of which the library is a stand-in: its modules name its weights. */
 const staticTorch = (python: string): Case => ({
@@ -142,7 +71,7 @@ const staticTorch = (python: string): Case => ({
   run: (steps: number, how: How) => {
     const mark = join(folder, `torch-${steps}-${how}`);
     // A model whose layers are looked for in its modules is looked for a while.
-    const pause_ms = how === "whole" ? 30 : how === "late" ? 2 : 0;
+    const pause_ms = { whole: 30, late: 2, stalled: 1, lossy: 0 }[how];
     const loaded = async (pid: number): Promise<void> => {
       await untilMarked(mark, pid);
       await later();
@@ -153,7 +82,7 @@ const staticTorch = (python: string): Case => ({
       ...optionsOf(how, loaded),
     });
   },
-  stepsOf: (steps) => [ofEach(2, upTo(5)), ...upTo(steps - 1, 5).map((position) => [position, position])],
+  stepsOf: ofPairs,
   tooMany: 4000,
 });
 
@@ -176,26 +105,8 @@ const processing = ({ objects, env }: LlamaServer & { readonly ok: true }): Case
   tooMany: 9000,
 });
 
-const ENDED_BY_SIGTERM = 143;
-
-/** A runner of Ollama, of which llama.cpp names the tensors of its cache, and Go does not. */
-const runnerOf = (program: string, runner: Runner, caches: readonly string[], tooMany: number): Case => ({
-  ...{ caches, weights: () => inFile(model), sequences: 1, tooMany, exitCode: ENDED_BY_SIGTERM },
-  run: (steps, how) => {
-    const late = how === "late" ? { late: later } : {};
-    return runOllama(program, runner, model, { prompt: PROMPT, steps, ...late, drains: how !== "lossy" });
-  },
-  stepsOf: (steps) => [upTo(PROMPT), ...upTo(steps - 1, PROMPT).map((position) => [position])],
-});
-
 const CASES: readonly (readonly [string, Case])[] = [
-  ...(installed === undefined || python === undefined ? [] : [["vLLM itself", realVllm(installed, python)] as const]),
-  ...(ollama === undefined
-    ? []
-    : [
-        ["Ollama, llama.cpp's runner", runnerOf(ollama, RUNNERS.llamaCpp, ofLayers(2), 9000)] as const,
-        ["Ollama, its own engine", runnerOf(ollama, RUNNERS.own, LAYERS_OF_GO, 9000)] as const,
-      ]),
+  ...installedCases(() => folder, { file: () => model, tensors: () => inFile(model) }),
   [
     "PyTorch with a cache that moves",
     {
@@ -207,7 +118,7 @@ const CASES: readonly (readonly [string, Case])[] = [
           engines: [namedTorch(NAMES_OF_LAYERS)],
           ...optionsOf(how),
         }),
-      stepsOf: (steps) => [ofEach(2, upTo(5)), ...upTo(steps - 1, 5).map((position) => [position, position])],
+      stepsOf: ofPairs,
       tooMany: 4000,
     },
   ],
@@ -341,7 +252,10 @@ describe.each(CASES)("%s", (_, engine) => {
     expect(late.ledger.filter((row) => !balances(row))).toEqual([]);
     expect(new Set(cachesOf(late).map(nameOf))).toEqual(new Set(caches));
     expectPlaces(late, engine);
-    expect(mapNs(late, [...caches, ...Object.keys(engine.weights?.(late) ?? {})])).toBeWithin(0, FULL_MAP_NS);
+    const full_ns = mapNs(late, [...caches, ...Object.keys(engine.weights?.(late) ?? {})]);
+    if (isInstalled)
+      process.stderr.write(`all weights and caches known ${(full_ns / 1e6).toFixed(0)} ms behind the first probe\n`);
+    expect(full_ns).toBeWithin(0, FULL_MAP_NS);
     const { batches } = toldOf(late);
     expect(batches.length).toBeWithin(10, steps);
     const truth = stepsOf(steps).slice(-batches.length);
@@ -368,4 +282,28 @@ describe.each(CASES)("%s", (_, engine) => {
       for (const read of reads) expect(read).toBeWithin(0, tooMany - i);
     }
   });
+
+  // Of a program that says where its caches are: its weights are read from its memory, once it is seen to use them.
+  test.if(engine.cachePlaces !== undefined)(
+    "tells all weights and caches in their places where records were lost before any was taken, and no wrong row",
+    async () => {
+      const steps = tooMany + 1000;
+      const stalled = await run(steps, "stalled");
+      expect(stalled.exitCode).toBe(exitCode);
+      expect(stalled.ledger.filter((row) => !balances(row))).toEqual([]);
+      expect(stalled.ledger.some(({ dropped_by }) => (dropped_by.ring_full ?? 0) > 0)).toBe(true);
+      expect(new Set(cachesOf(stalled).map(nameOf))).toEqual(new Set(caches));
+      expectPlaces(stalled, engine);
+      const { batches, untold } = toldOf(stalled);
+      expect(batches.length).toBeWithin(1, steps + 1);
+      // Rows of which the lives are not known are left out, and why is said.
+      const truth = stepsOf(steps).map(String);
+      const places = batches
+        .filter(({ positions }) => positions.length > 0)
+        .map(({ positions }) => truth.indexOf(String(positions)));
+      expect(places).not.toContain(-1);
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+      if (untold === null) expect(places.at(-1)).toBe(steps - 1);
+    },
+  );
 });
