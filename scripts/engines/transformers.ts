@@ -7,36 +7,18 @@
  * Ends with 1 where a byte is labelled wrongly, or one that lies in the file or in a cache has no name, or a step is
  * not a forward pass, or one of those has no step, or a row of a static cache differs.
  */
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRun } from "../../src/api/open-run.ts";
 import { runEngine } from "../../tests/fixtures/engine-run.ts";
 import { jsonOf, QUICK, runCli } from "../../tests/integration/run/cli.ts";
+import { environment, install, python, say } from "../transformers-environment.ts";
 import { judgeCaches, type SaidCaches } from "../truth-caches.ts";
 import { judgeMovedRows } from "../truth-moved-rows.ts";
 import { judgeMoves, type SaidMoves } from "../truth-moves.ts";
 
-const PACKAGES = ["torch==2.15.0", "transformers==5.23.0", "safetensors==0.8.0", "numpy==2.4.6"];
 const PROGRAM = new URL("../../tests/fixtures/run_transformers.py", import.meta.url).pathname;
-const environment = join(process.env.MRM_TRACE_ENGINES ?? "", "transformers-5.23.0");
-const python = join(environment, "bin", "python");
-
-async function install(): Promise<void> {
-  // The mark is written last: without it, an interrupted installation starts again.
-  const mark = join(environment, "installed");
-  if (existsSync(mark)) return;
-  say(`installing ${PACKAGES.join(" ")}: some minutes`);
-  const pip = ["-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check", ...PACKAGES];
-  for (const command of [
-    ["python3", "-m", "venv", "--clear", environment],
-    ["nice", "-n", "15", python, ...pip],
-  ]) {
-    const child = Bun.spawn(command, { stdin: "ignore", stdout: "ignore", stderr: "inherit" });
-    if ((await child.exited) !== 0) throw new Error(`${command.slice(0, 3).join(" ")} failed`);
-  }
-  writeFileSync(mark, PACKAGES.join(" "));
-}
 
 type Places = Readonly<Record<string, readonly [address: number, bytes: number]>>;
 /** Times of CLOCK_MONOTONIC, ns. */
@@ -52,8 +34,6 @@ interface Report {
   readonly warnings: readonly string[];
   readonly metrics: readonly { readonly region_type: string; readonly why: string | null }[];
 }
-
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function traced(verb: "run" | "attach", rest: readonly string[], output: string): Promise<Report> {
   const ended = await runCli([verb, "--json", ...QUICK, "--output", output, ...rest]);
@@ -301,7 +281,7 @@ try {
     tellCaches(`run, static ${what}`, await launched([CACHES_PROGRAM, ...how], output));
     tellMoves(`run, dynamic ${what}`, await launched([MOVES_PROGRAM, ...how], output));
     if (attention !== "sdpa") continue;
-    tellCaches(`attach, static ${what}`, await attached([CACHES_PROGRAM, ...how], output, "6s"));
+    tellCaches(`attach, static ${what}`, await attached([CACHES_PROGRAM, ...how], output, "12s"));
     tellMoves(`attach, dynamic ${what}`, await attached([MOVES_PROGRAM, ...how], output));
   }
   const reordered = [MOVES_PROGRAM, model, "sdpa", "float32", "reordered"];

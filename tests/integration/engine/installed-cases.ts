@@ -4,11 +4,26 @@ import { dirname, join } from "node:path";
 import { Glob } from "bun";
 import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
 import { RUNNERS, type Runner, runOllama } from "../../fixtures/ollama-runner.ts";
-import { type Case, drainsOf, later, ofLayers, ofPairs, type Places, untilMarked, upTo } from "./contract-case.ts";
+import {
+  type Case,
+  drainsOf,
+  later,
+  ofLayers,
+  ofPairs,
+  optionsOf,
+  type Places,
+  untilMarked,
+  upTo,
+} from "./contract-case.ts";
 
-const { MRM_TRACE_VLLM: vllm, MRM_TRACE_VLLM_PYTHON: vllmPython, MRM_TRACE_OLLAMA: ollama } = process.env;
+const {
+  MRM_TRACE_VLLM: vllm,
+  MRM_TRACE_VLLM_PYTHON: vllmPython,
+  MRM_TRACE_TRANSFORMERS_PYTHON: torchPython,
+  MRM_TRACE_OLLAMA: ollama,
+} = process.env;
 /** They take longer than those that the tests have. */
-export const isInstalled = vllm !== undefined;
+export const isInstalled = vllm !== undefined || torchPython !== undefined;
 
 const fixture = (name: string): string => new URL(`../../fixtures/${name}`, import.meta.url).pathname;
 
@@ -48,6 +63,31 @@ const realVllm = (home: string, python: string, folder: () => string): Case => (
   tooMany: 5000,
 });
 
+/** PyTorch with transformers, of which other cases have stand-ins; no file names its weights. */
+const realTorch = (kind: "static" | "dynamic", python: string, folder: () => string): Case => ({
+  caches: ofLayers(4),
+  weights: (run) => said(run).weights,
+  ...(kind === "static" ? { cachePlaces: (run: EngineRun) => said(run).caches } : {}),
+  sequences: 2,
+  async run(steps, how) {
+    const mark = join(folder(), `${kind}-${steps}-${how}`);
+    // Names are read once weights were used for half a second.
+    const pause_ms = how === "whole" ? 30 : 0;
+    const loaded = async (pid: number): Promise<void> => {
+      await untilMarked(mark, pid);
+      await later();
+    };
+    const model = join(folder(), "transformers");
+    const command = [python, fixture("transformers_steps.py"), model, String(steps), kind, String(pause_ms), mark];
+    return await runEngine(command, {
+      objects: librariesOf(python, "torch/lib/libtorch_cpu.so"),
+      ...optionsOf(how, loaded),
+    });
+  },
+  stepsOf: ofPairs,
+  tooMany: 1500,
+});
+
 const ENDED_BY_SIGTERM = 143;
 export const PROMPT = 66;
 
@@ -76,6 +116,11 @@ export function installedCases(folder: () => string, model: Model): readonly (re
     void process.stderr.write(`skipped: ${name} itself: it is installed by scripts/test-engines ${script} alone\n`);
   if (vllm === undefined || vllmPython === undefined) skip("vLLM", "vllm-contract");
   else cases.push(["vLLM itself", realVllm(vllm, vllmPython, folder)]);
+  if (torchPython === undefined) skip("PyTorch", "transformers-contract");
+  else {
+    cases.push(["PyTorch itself with a cache that moves", realTorch("dynamic", torchPython, folder)]);
+    cases.push(["PyTorch itself with a cache that stays", realTorch("static", torchPython, folder)]);
+  }
   if (ollama === undefined) skip("Ollama", "ollama-contract");
   else {
     cases.push(["Ollama, llama.cpp's runner", runnerOf(ollama, RUNNERS.llamaCpp, ofLayers(2), model)]);
