@@ -30,7 +30,7 @@ export interface SequenceOwners {
   take(states: RequestStates | null, now_ns: bigint): void;
   /** What became known since it was asked last. */
   told(): SequenceOwner[];
-  /** Sequences that were gone before they had a name. */
+  /** Sequences that stopped before they had a name. */
   readonly unnamed: number;
   /** True where so many looks found no name at all that nothing is asked any more. */
   isHopeless(): boolean;
@@ -147,7 +147,9 @@ export function sequenceOwners(): SequenceOwners {
     },
     isHopeless,
     get unnamed() {
-      return unnamed.size;
+      // What stopped since the last look may be asked for still, unless the recording ends before that.
+      const waiting = [...followed].filter(([, { name, isRunning }]) => name === null && !isRunning);
+      return unnamed.size + waiting.filter(([sequence]) => !unnamed.has(sequence)).length;
     },
   };
 }

@@ -61,6 +61,17 @@ describe("a sequence", () => {
     expect(namesIn(owners)).toEqual(["0 a"]);
   });
 
+  test("that stopped before the last look is counted among those without a name, and one that goes on is not", () => {
+    const owners = sequenceOwners();
+    owners.note(1n, [0, 1], [step(8, 1, 2), step(8, 1, 3)]);
+    expect(owners.unnamed).toBe(0);
+    owners.note(2n, [1], [step(9, 1, 3)]);
+    expect(owners.unnamed).toBe(1);
+    owners.take(look({ a: { blocks: [1, 2], computed: 7 }, b: { blocks: [1, 3], computed: 8 } }), 3n);
+    expect(namesIn(owners)).toEqual(["0 a", "1 b"]);
+    expect(owners.unnamed).toBe(0);
+  });
+
   test("that ended is not the next one's that got its blocks", () => {
     const owners = sequenceOwners();
     owners.note(1n, [0], [step(8, 1, 2)]);
