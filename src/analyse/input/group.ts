@@ -5,6 +5,7 @@ import { type Resamples, resample } from "../../statistics/bootstrap.ts";
 import { type ClassFaults, FAULT_COUNTS, type FaultCounts } from "../process/fault-sums.ts";
 import type { ProcessUse } from "../process/process-readings.ts";
 import { rarityOver } from "../watched/arming-density.ts";
+import { armingsOf } from "../watched/counting/arming-holds.ts";
 import { lawsOf } from "../watched/dwell-laws.ts";
 import { exposuresIn } from "../watched/exposure.ts";
 import { lostShare } from "../watched/lost-watches.ts";
@@ -221,6 +222,7 @@ export function* eachGroup(
   const watches = split(telling);
   const lost = lostShare(input);
   const trapsIn = trapsOf(telling);
+  const armingsIn = armingsOf(input.watches);
   const lawAt = lawsOf(telling);
   const unlooked = unlookedIn(input, telling, { lawAt, lost });
   const unwatched = spans.map((span) => unwatchedShare(telling, span, input, lawAt));
@@ -278,6 +280,7 @@ export function* eachGroup(
         exposureOf,
         unseenIn: inPart,
         trapsIn,
+        armingsIn,
       };
       const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: 0 | 1 | 2): WatchSet =>
         watchSet(some, { ...place, rarityAt, strays: strays.filter(DESIGNS[which]) }, stream + which);

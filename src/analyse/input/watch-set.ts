@@ -1,5 +1,6 @@
 /** Watches of some designs in a span, weighted back to the bytes that they were drawn from. */
 import { type Resamples, resample } from "../../statistics/bootstrap.ts";
+import type { ArmingsIn } from "../watched/counting/arming-holds.ts";
 import { type LawAt, withMany } from "../watched/dwell-laws.ts";
 import { type Exposure, exposureIn, isGivenIn } from "../watched/exposure.ts";
 import { bytesError, type DesignWeights, designWeights, weightsOverTime } from "../watched/horvitz-thompson.ts";
@@ -44,6 +45,8 @@ export interface WatchSet {
   readonly unseenIn?: UnseenIn;
   /** Traps of every watch of the run, of all classes; none where absent. */
   readonly trapsIn?: TrapsIn;
+  /** When watches of any class of the run began; not known where absent. */
+  readonly armingsIn?: ArmingsIn;
 }
 
 export interface SetPlace {
@@ -69,6 +72,7 @@ export interface SetPlace {
   readonly whole?: WatchSet;
   readonly unseenIn?: UnseenIn;
   readonly trapsIn?: TrapsIn;
+  readonly armingsIn?: ArmingsIn;
 }
 
 export function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
@@ -105,6 +109,7 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
     ...(place.whole === undefined ? {} : { whole: place.whole }),
     ...(place.unseenIn === undefined ? {} : { unseenIn: place.unseenIn }),
     ...(place.trapsIn === undefined ? {} : { trapsIn: place.trapsIn }),
+    ...(place.armingsIn === undefined ? {} : { armingsIn: place.armingsIn }),
     resamples: () => {
       drawn ??= resample(weights.stratum, seed, stream);
       return drawn;

@@ -10,7 +10,7 @@ import type { Group } from "../input/group.ts";
 import type { WatchSet } from "../input/watch-set.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
 import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/counting/arming-echo.ts";
-import { type ArmingHolds, armingHolds } from "../watched/counting/arming-holds.ts";
+import { type ArmingHolds, armingHolds, type SeenTime, upTo, withArmings } from "../watched/counting/arming-holds.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/counting/count-window.ts";
 import { earliestShare, windowsByAge } from "../watched/counting/moments-after-birth.ts";
 import { tooFewOfUnnamed } from "../watched/few-watches.ts";
@@ -74,21 +74,28 @@ export interface Intervals {
   readonly undrawn: number;
 }
 
-/** Times of an address as they would be with armings in them that the windows lack: of each as many, and of a share of them one more. */
-function withArmings(
-  { complete, censored, weights }: Required<UnitTimes>,
-  { still_ns, lacking }: ArmingHolds,
-): Required<UnitTimes> {
-  const [all, share] = [Math.floor(lacking), lacking % 1];
+/** Times of an address as they would be with armings in them that the windows lack. */
+function madeLonger({ complete, censored, weights }: Required<UnitTimes>, holds: ArmingHolds): Required<UnitTimes> {
+  const parts = withArmings(holds);
   const longer = (times: readonly number[]): number[] =>
-    [all, all + 1].flatMap((armings) => times.map((time) => time + armings * still_ns));
+    parts.flatMap(({ longer_ns }) => times.map((time) => time + longer_ns));
   const parted = (each: readonly number[]): number[] =>
-    [1 - share, share].flatMap((part) => each.map((weight) => part * weight));
+    parts.flatMap(({ share }) => each.map((weight) => share * weight));
   return {
     complete: longer(complete),
     censored: longer(censored),
     weights: { complete: parted(weights.complete), censored: parted(weights.censored) },
   };
+}
+
+/** The times between passes that windows hold and that were seen to their end. */
+function* wholeTimes(set: WatchSet, length_ns: ArrayLike<number>, weights: ArrayLike<number>): Generator<SeenTime> {
+  for (const [i, { passes }] of set.exposures.entries()) {
+    for (const p of passesIn(set, i, length_ns[i] ?? 0)) {
+      if (p + 1 >= passes.count) continue;
+      yield { from: passes.start_ns[p] ?? 0, end: passes.start_ns[p + 1] ?? 0, weight: weights[i] ?? 0 };
+    }
+  }
 }
 
 export function intervalsSeen(group: Group): Intervals {
@@ -111,10 +118,13 @@ export function intervalsSeen(group: Group): Intervals {
         set.law,
       ),
     longest: () => {
-      const holds = armingHolds(set, group.input.watches);
-      if (!(holds.lacking * holds.still_ns > 0)) return null;
-      const longer = units.map((unit) => withArmings(unit, holds));
-      return pooledSample(longer, weights, set.law);
+      const holds = armingHolds(set, () => wholeTimes(set, length_ns, weights));
+      if (holds === null) return null;
+      return pooledSample(
+        units.map((unit) => madeLonger(unit, holds)),
+        weights,
+        set.law,
+      );
     },
     undrawn:
       undrawnPasses(set, { time_ns, weights, counted, seen }) +
@@ -134,13 +144,6 @@ interface Told {
   /** Why it has no end. */
   readonly why?: string;
 }
-
-/** An interval whose upper end is no nearer than another one. */
-const upTo = ({ value, lo, hi }: Interval, most: number | null): Interval => ({
-  value,
-  lo,
-  hi: hi === null || most === null ? null : Math.max(hi, most),
-});
 
 /** The quantiles with their intervals. */
 function quantilesTold(group: Group, { sample, shortest, longest, undrawn }: Intervals): Told[] {
@@ -236,7 +239,7 @@ export const interAccessInterval: MetricFamily = {
     "Intervals shorter than the pass gap cannot appear.",
     "The program stands still in traps: the lower end allows for those in each, as long as they are in the mean and twice the root of their number more; where these may be more than half of it, there is no value.",
     "The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, or first passes are fewer in a time right after armings than in as long a time behind it, in part from three and a half, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
-    "Other watches are armed in times that are seen, less often than in others, as each arming waits for its turn: where times are longer by what was armed in their first part, in part from two standard errors on, the upper end allows for as many armings as they lack, each as long as that with twice its error.",
+    "Other watches are armed in times that are seen, less often than in others, as each arming waits for its turn: where times over one to four passes are longer by what was armed in their first part, in part from two standard errors on, the upper end allows for as many armings as they lack, each as long as that with twice its error.",
     "Of traces that hold every access each access counts alike. No other follows the last one to an address before the end: the lower end takes that one does there, the upper one that none ever does.",
   ],
   sources: [

@@ -48,6 +48,7 @@ export const retention: MetricFamily = {
     "Where the k-th trap ends the watch before the next write in more than 1 % of them, nothing is told: the words that are written most are missing, and theirs may be the shortest.",
     "Strata of which no watch saw a write in the time that counts may have some all the same (Clopper-Pearson), and theirs may be shorter or longer than any: the interval holds both.",
     "Without an upper end the lower one allows for write passes over busier bytes of which none was drawn, where addresses are very unlike.",
+    "Where the program stands still at armings, windows have too few needs with one in them, as `iai` has it: the upper end allows for these.",
     "Memory that comes in the span is written before a watch can be drawn from it: each of its bytes once at most, for any time.",
     "KV rows by steps: where a cache moves for every step, each copy is an epoch, written by one step and read by the next, which copies it; else write, last need and eviction of every row, rows in the cache at the end censored; rows that were there before the first step are left out, as their write is not known.",
     "So are those of batches before it was known what their context held: the interval allows for all of them being needed for a shorter time than the others, or for a longer one.",

@@ -7,6 +7,7 @@ import type { RecurrentSample } from "../../statistics/survival/product-limit.ts
 import { boundedQuantiles, pooledSample, type UnitTimes } from "../../statistics/survival/recurrent-survival.ts";
 import { MOST_CENSORED } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/watch-set.ts";
+import { armingHolds, upTo, withArmings } from "./counting/arming-holds.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./counting/count-window.ts";
 import { earliestShare, weighedByAge } from "./counting/moments-after-birth.ts";
 import type { Exposure } from "./exposure.ts";
@@ -40,6 +41,8 @@ export interface TimesSeen {
 
 /** A write pass, and how often its data was read as far as that was seen. */
 export interface WriteCase extends TimedCase {
+  /** When its pass begins. */
+  readonly begin_ns: number;
   /** Traps in its time. */
   readonly traps: number;
   readonly reads: number;
@@ -81,8 +84,10 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
     const before = cases.length;
     for (const { pass, need_ns, traps, reads, seen_ns, isWhole } of writeHistory(exposure).epochs) {
       if (!inside.has(pass)) continue;
-      const weight = each * windows.weight(unit, exposure.passes.start_ns[pass] ?? 0);
-      cases.push({ unit, weight, law: set.law[unit] ?? 0, seen: seen_ns, isWhole, value: need_ns, traps, reads });
+      const begin_ns = exposure.passes.start_ns[pass] ?? 0;
+      const weight = each * windows.weight(unit, begin_ns);
+      const law = set.law[unit] ?? 0;
+      cases.push({ unit, weight, law, seen: seen_ns, isWhole, value: need_ns, traps, reads, begin_ns });
       all += weight;
       if (!isWhole && exposure.byTrap) cut += weight;
     }
@@ -120,6 +125,20 @@ export function bestEpochs(set: WatchSet): Epochs {
 
 const unitsOf = (cases: readonly { readonly unit: number }[]): Set<number> => new Set(cases.map(({ unit }) => unit));
 
+/** Write passes as they would be with armings in them that the windows lack; null where these add nothing. */
+function longerCases(set: WatchSet, cases: readonly WriteCase[]): WriteCase[] | null {
+  const holds = armingHolds(set, () =>
+    cases.flatMap(({ isWhole, begin_ns, value, weight }) =>
+      isWhole ? [{ from: begin_ns, end: begin_ns + value, weight }] : [],
+    ),
+  );
+  if (holds === null) return null;
+  return withArmings(holds).flatMap(({ longer_ns, share }) =>
+    // What is needed for no time has no arming in it.
+    cases.map((one) => ({ ...one, weight: share * one.weight, value: one.value > 0 ? one.value + longer_ns : 0 })),
+  );
+}
+
 /**
  * From a write to the last read before the next write or the free, over write passes.
  * @param unseen write passes that no watch can see, which may be of any time, over those that they see
@@ -132,12 +151,16 @@ export function retentionSeen(set: WatchSet, qs: readonly number[], unseen = 0):
   const whole = cases.filter(({ isWhole }) => isWhole);
   const weigh = (some: readonly TimedCase[]): number => some.reduce((sum, { weight }) => sum + weight, 0);
   const shortest = cases.map((one) => ({ ...one, value: withoutTraps(one.value, one.traps, set.trap_ns) }));
+  const { estimates, busier } = quantilesWithBusier(
+    (missing) => quantilesByEnds(cases, qs, set.resamples(), missing),
+    undrawn,
+    () => passRate(set, "write").busier,
+  );
+  const longer = longerCases(set, cases);
+  const most = longer === null ? null : quantilesByEnds(longer, qs, set.resamples(), undrawn);
   return {
-    ...quantilesWithBusier(
-      (missing) => quantilesByEnds(cases, qs, set.resamples(), missing),
-      undrawn,
-      () => passRate(set, "write").busier,
-    ),
+    estimates: most === null ? estimates : estimates.map((one, k) => upTo(one, most[k]?.hi ?? null)),
+    busier,
     shortest: quantilesByEnds(shortest, qs, set.resamples(), undrawn),
     undrawn,
     n,
