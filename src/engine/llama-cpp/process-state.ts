@@ -109,6 +109,8 @@ export function processState(
   for (const build of builds) useBuild(build);
   /** Attempts by the list of a graph's nodes and their number. */
   const attempts = new Map<string, number>();
+  /** True once one of them was read, or will not be. */
+  let hasLooked = false;
   /** Graphs to read by the list of their nodes, of which the last one is there; the latest last. */
   const pending = new Map<bigint, PendingGraph>();
 
@@ -144,6 +146,7 @@ export function processState(
     const done = reading.complete && Object.keys(reading.refused).length === 0;
     if (attempts.size >= SHAPE_LIMIT) attempts.clear();
     attempts.set(key, done ? ATTEMPTS : (attempts.get(key) ?? 0) + 1);
+    hasLooked ||= (attempts.get(key) ?? 0) >= ATTEMPTS;
     let found = 0;
     for (const tensor of reading.tensors) {
       if (map.addFromGraph(tensor, time, tid)) found += 1;
@@ -256,7 +259,8 @@ export function processState(
       return looks;
     },
     isSettled: map.isSettled,
-    hasCalled: steps.hasCalled,
+    // To take probes away stops this thread for half a second, in which a graph that waits may go.
+    hasCalled: () => hasLooked && steps.hasCalled(),
     isAsking(nowNs) {
       if (!map.hasExperts()) return false;
       const isAsking = experts.isAsking(nowNs);
