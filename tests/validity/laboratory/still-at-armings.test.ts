@@ -16,16 +16,21 @@ const WORDS_USED = 200;
 /** Reads of a word in a step lie in this part of it. */
 const TOGETHER = 0.1;
 
+/** Decode steps of a token over the run. */
+function stepsOf(lengthNs: () => number, pauseNs = 0): StepSample[] {
+  const steps: StepSample[] = [];
+  for (let begin_ns = 0; ; ) {
+    const end_ns = begin_ns + lengthNs();
+    if (end_ns > RUN_NS) return steps;
+    steps.push({ step: "decode", begin_ns, end_ns, n_tokens: 1 });
+    begin_ns = end_ns + pauseNs;
+  }
+}
+
 const bursts = (reads: number): WorldKind => ({
   name: `${reads} reads together in each step of 2 to 6 ms, 3 ms still at an arming`,
   make: (random) => {
-    const steps: StepSample[] = [];
-    for (let begin_ns = 0; ; ) {
-      const end_ns = begin_ns + MS * (2 + 4 * random());
-      if (end_ns > RUN_NS) break;
-      steps.push({ step: "decode", begin_ns, end_ns, n_tokens: 1 });
-      begin_ns = end_ns;
-    }
+    const steps = stepsOf(() => MS * (2 + 4 * random()));
     const list = words(() => {
       const place = random();
       const at = (k: number): number => (1 - TOGETHER) * place + (TOGETHER * (k + place)) / reads;
@@ -56,13 +61,7 @@ function evenSteps(name: string, use: (word: number) => readonly (readonly [shar
   return {
     name: `${name} in each step of 14 to 16 ms, 0.5 ms still at an arming`,
     make: (random) => {
-      const steps: StepSample[] = [];
-      for (let begin_ns = 0; ; ) {
-        const end_ns = begin_ns + MS * (14.2 + 1.5 * random());
-        if (end_ns > RUN_NS) break;
-        steps.push({ step: "decode", begin_ns, end_ns, n_tokens: 1 });
-        begin_ns = end_ns + 0.1 * MS;
-      }
+      const steps = stepsOf(() => MS * (14.2 + 1.5 * random()), 0.1 * MS);
       const list = words(
         (word) =>
           trace(
