@@ -259,7 +259,7 @@ export function processState(
       return looks;
     },
     isSettled: map.isSettled,
-    // To take probes away stops this thread for half a second, in which a graph that waits may go.
+    // To take probes away stops this thread for 0.6 s, in which a graph that waits may go.
     hasCalled: () => hasLooked && steps.hasCalled(),
     isAsking(nowNs) {
       if (!map.hasExperts()) return false;

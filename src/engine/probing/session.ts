@@ -37,6 +37,8 @@ export interface EngineSessionOptions {
   readonly objectAt?: ObjectAt;
   /** How the probes of a file are put into it, where the kernel knows links of many; a measurement takes them away and puts them back. */
   readonly linkMany?: LinkMany;
+  /** How long a session goes on before probes are taken away to save hits alone, ns; two minutes unless told. */
+  readonly amortised_ns?: bigint;
 }
 
 /** What attaching to one object gave. */
@@ -157,11 +159,15 @@ function gatheredRows(engines: readonly FollowedProcesses[], unseen: UnseenBegin
   };
 }
 
+/** To take a probe away stops this thread for some 0.6 s, in which nothing is watched: of a shorter run that is too much of the time for what it saves. */
+const AMORTISED_NS = 120_000_000_000n;
+
 /**
  * Loads the kernel programs; attaches to nothing yet.
  * @throws MrmTraceError environment, where the kernel refuses them
  */
 export async function createEngineSession(options: EngineSessionOptions): Promise<EngineSession> {
+  const createdNs = monotonicNs();
   const owned = new DisposableStack();
   const { object, multi } = await openEngineObject(options.openObject, { targets: options.targetsFd });
   owned.use(object);
@@ -280,7 +286,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
         captures.setFirstOnly(engines.indexOf(engine.engine), repeats);
         probes.setWanted(engine.engine, "rests", isAwaited || !running.every((state) => state.isSettled()));
         const areCalled = running.every((state) => state.hasCalled?.() ?? false);
-        probes.setWanted(engine.engine, "graphSteps", isAwaited || !areCalled);
+        const isLong = monotonicNs() - createdNs > (options.amortised_ns ?? AMORTISED_NS);
+        probes.setWanted(engine.engine, "graphSteps", isAwaited || !areCalled || !isLong);
         const now = monotonicNs();
         probes.setWanted(
           engine.engine,
