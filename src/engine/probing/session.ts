@@ -286,9 +286,9 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
         captures.setFirstOnly(engines.indexOf(engine.engine), repeats);
         probes.setWanted(engine.engine, "rests", isAwaited || !running.every((state) => state.isSettled()));
         const areCalled = running.every((state) => state.hasCalled?.() ?? false);
-        const isLong = monotonicNs() - createdNs > (options.amortised_ns ?? AMORTISED_NS);
-        probes.setWanted(engine.engine, "graphSteps", isAwaited || !areCalled || !isLong);
         const now = monotonicNs();
+        const isLong = now - createdNs > (options.amortised_ns ?? AMORTISED_NS);
+        probes.setWanted(engine.engine, "graphSteps", isAwaited || !areCalled || !isLong);
         probes.setWanted(
           engine.engine,
           "onRequest",
