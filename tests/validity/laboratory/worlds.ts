@@ -6,10 +6,11 @@ import { BETWEEN_STEPS } from "./between-steps.ts";
 import { BRIEF_WORLDS } from "./brief/brief-worlds.ts";
 import { CHANGING_WORLDS } from "./changing-worlds.ts";
 import { DRAWN_WORLDS } from "./drawn-worlds.ts";
-import { FEW_BUSY_WORLDS } from "./few-busy-worlds.ts";
+import { FEW_BUSY_WORLDS, WRITTEN_BY_RANK } from "./few-busy-worlds.ts";
 import { LIVES_IN_STEPS } from "./lives-in-steps.ts";
 import { LIVING_WORLDS } from "./living-worlds.ts";
 import { LOSSY_WORLDS } from "./lossy-worlds.ts";
+import { MANY_STRATA, SCRATCH_TOGETHER } from "./many-strata.ts";
 import { PACED_WORLDS } from "./paced/paced-worlds.ts";
 import { PRACTISED_WORLDS } from "./practised/practised-worlds.ts";
 import { RARE_WORLDS } from "./rare-worlds.ts";
@@ -151,8 +152,11 @@ const heavyTail = (sigma: number): WorldKind => ({
     ),
 });
 
-const rewrites = (sigma: number): WorldKind => ({
-  name: `a ring rewritten every 30 ms, read ${sigma === 0 ? "twice" : "an uneven number of times"}`,
+/** How often each rewrite is read, by sigma. */
+const REWRITE_READS = ["twice", "an uneven number of times", "a very uneven number of times"] as const;
+
+const rewrites = (sigma: 0 | 1 | 2): WorldKind => ({
+  name: `a ring rewritten every 30 ms, read ${REWRITE_READS[sigma]}`,
   make: (random) =>
     one(
       "activation",
@@ -255,6 +259,7 @@ export const WORLDS: readonly WorldKind[] = [
   even,
   byTurns(5, 15),
   byTurns(2, 50),
+  byTurns(1, 100),
   slowing(5),
   busyAndIdle(2, 2, 5 * MS),
   busyAndIdle(2, 2, null),
@@ -264,8 +269,13 @@ export const WORLDS: readonly WorldKind[] = [
   burst(40, 200),
   burst(8, 1000),
   burst(3, 60),
+  burst(8, 1),
+  burst(100, 1),
+  burst(100, 100),
   mixture(0.2, 2, 20),
   mixture(0.05, 1, 100),
+  mixture(0.5, 1, 8),
+  mixture(0.01, 2, 200),
   hotAndCold(0.05, 10),
   hotAndCold(0.05, 1000),
   hotAndCold(0.05, 10_000),
@@ -275,12 +285,17 @@ export const WORLDS: readonly WorldKind[] = [
   heavyTail(2.5),
   rewrites(0),
   rewrites(1),
+  rewrites(2),
+  heavyRewrites(0.5),
   heavyRewrites(1),
   heavyRewrites(2),
+  heavyRewrites(3),
   inStep(5),
   inStep(10),
   oneOfTwoPeriods(5, 8),
+  writtenAgain(0.1),
   writtenAgain(0.3),
+  writtenAgain(0.7),
   stopped,
   ...CHANGING_WORLDS,
   ...RARE_WORLDS,
@@ -297,6 +312,9 @@ export const WORLDS: readonly WorldKind[] = [
   ...LOSSY_WORLDS,
   ...DRAWN_WORLDS,
   ...FEW_BUSY_WORLDS,
+  WRITTEN_BY_RANK,
+  MANY_STRATA,
+  SCRATCH_TOGETHER,
   ...ROW_CACHES,
   ...PACED_WORLDS,
 ];
