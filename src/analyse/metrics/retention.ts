@@ -46,6 +46,7 @@ export const retention: MetricFamily = {
     "Of those of which fewer tell, the lower end takes that they are needed no longer than was seen, the upper one that they are needed longer than any, and the value lies where the mean of both curves is.",
     "Watches with a high trap limit stand in for all only where the others end too early in any window.",
     "Where the k-th trap ends the watch before the next write in more than 1 % of them, nothing is told: the words that are written most are missing, and theirs may be the shortest.",
+    "Where it ends fewer, as many as chance allows (Clopper-Pearson) may be shorter than any, or longer: the interval holds both.",
     "Strata of which no watch saw a write in the time that counts may have some all the same (Clopper-Pearson), and theirs may be shorter or longer than any: the interval holds both.",
     "Without an upper end the lower one allows for write passes over busier bytes of which none was drawn, where addresses are very unlike.",
     "Where the program stands still at armings, windows have too few needs with one in them, as `iai` has it: the upper end allows for these.",

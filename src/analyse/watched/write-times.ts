@@ -1,6 +1,7 @@
 /** Times that begin at a write, of writes and reads picked at random by the watches: what is kept how long, and how old it is read. */
 import type { Resamples } from "../../statistics/bootstrap.ts";
 import { carryingUnits } from "../../statistics/carrying-units.ts";
+import { clopperPearson } from "../../statistics/clopper-pearson.ts";
 import type { Interval } from "../../statistics/interval.ts";
 import { carryingUnitsOf, quantilesByEnds, type TimedCase } from "../../statistics/inverse-censoring.ts";
 import type { RecurrentSample } from "../../statistics/survival/product-limit.ts";
@@ -146,8 +147,10 @@ function longerCases(set: WatchSet, cases: readonly WriteCase[]): WriteCase[] | 
 export function retentionSeen(set: WatchSet, qs: readonly number[], unseen = 0): TimesSeen {
   const epochs = bestEpochs(set);
   const { cases, cut } = epochs;
-  const undrawn = epochs.undrawn + unseen;
   const n = unitsOf(cases).size;
+  // Busy words of which the k-th trap cut the times may have more of them than were drawn: theirs may be longer than any, or shorter.
+  const mostCut = cut > 0 ? (clopperPearson(cut * n, n).hi ?? 1) : 0;
+  const undrawn = epochs.undrawn + unseen + mostCut;
   const whole = cases.filter(({ isWhole }) => isWhole);
   const weigh = (some: readonly TimedCase[]): number => some.reduce((sum, { weight }) => sum + weight, 0);
   const shortest = cases.map((one) => ({ ...one, value: withoutTraps(one.value, one.traps, set.trap_ns) }));
