@@ -67,13 +67,12 @@ function probeSwitch() {
     const put = () => linkUprobeMulti(fd, { ...places, path: bytes.heldPath });
     const held: Held = { put, current: isOn ? put() : null };
     all.add(held);
-    return {
-      [Symbol.dispose]() {
-        all.delete(held);
-        held.current?.[Symbol.dispose]();
-        bytes[Symbol.dispose]();
-      },
+    const end = (): void => {
+      all.delete(held);
+      held.current?.[Symbol.dispose]();
+      bytes[Symbol.dispose]();
     };
+    return { closeAside: end, [Symbol.dispose]: end };
   };
   return {
     linkMany,

@@ -27,8 +27,7 @@ export interface EngineObject extends EngineBuild {
 
 /**
  * When a probe is there that is not always: `rests` where it is taken away while every process of the engine is settled, `onRequest` where it
- * is put in only while one of them asks for it, `graphSteps` where it is taken away, a while after
- * tracing began, while each was seen to decode by calls.
+ * is put in only while one of them asks for it, `graphSteps` where it is taken away while each was seen to decode by calls.
  */
 export type Presence = "rests" | "onRequest" | "graphSteps";
 

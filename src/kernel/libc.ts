@@ -1,6 +1,6 @@
 /** The libc functions we call, C names word for word, and errno as words. */
 import { dlopen, FFIType, type Pointer, read } from "bun:ffi";
-import { readFileSync } from "node:fs";
+import { close, readFileSync } from "node:fs";
 import { MrmTraceError } from "../errors.ts";
 import { addressOf, stableBytes } from "./foreign-memory.ts";
 
@@ -115,18 +115,25 @@ export function tickNs(): number {
 /** A file descriptor that is closed once. */
 export interface Fd extends Disposable {
   readonly fd: number;
+  /** Closed by another thread, a moment later: the kernel may let whoever closes it wait, as for grace periods of RCU. */
+  closeAside(): void;
 }
+
+/** What close(2) refuses, it has closed all the same. */
+const CLOSED = (): void => {};
 
 /** Owns a file descriptor: closes it when disposed. */
 export function ownFd(fd: number): Fd {
   let open = true;
+  const closeOnce = (by: (fd: number) => void): void => {
+    if (!open) return;
+    open = false;
+    by(fd);
+  };
   return {
     fd,
-    [Symbol.dispose]() {
-      if (!open) return;
-      open = false;
-      libc.close(fd);
-    },
+    closeAside: () => closeOnce(() => close(fd, CLOSED)),
+    [Symbol.dispose]: () => closeOnce(libc.close),
   };
 }
 

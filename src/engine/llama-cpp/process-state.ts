@@ -259,7 +259,7 @@ export function processState(
       return looks;
     },
     isSettled: map.isSettled,
-    // To take probes away stops this thread for 0.6 s, in which a graph that waits may go.
+    // Before Linux 6.6 to take probes away stops this thread for 0.6 s, in which a graph that waits may go.
     hasCalled: () => hasLooked && steps.hasCalled(),
     isAsking(nowNs) {
       if (!map.hasExperts()) return false;

@@ -11,7 +11,7 @@ import { ENGINE_COOKIE } from "../../schema/shared-numbers.ts";
 import type { Engine, EngineBuild, EngineObject, EngineProbe, Presence } from "../engine.ts";
 import type { CaptureTable } from "./capture-table.ts";
 import { probeSite } from "./probe-site.ts";
-import { restingProbes } from "./resting-probes.ts";
+import { type ProbeLink, restingProbes } from "./resting-probes.ts";
 
 /** A file in which an engine was found. */
 export interface EngineFile {
@@ -130,7 +130,7 @@ export async function openEngineObject(
   return { object: await openObject("engine", { reuse }), multi: false };
 }
 
-export type LinkMany = (programFd: number, places: UprobeMultiPlaces) => Disposable;
+export type LinkMany = (programFd: number, places: UprobeMultiPlaces) => ProbeLink;
 
 export interface ProbeTools {
   readonly object: BpfObject;
@@ -164,14 +164,16 @@ export function objectProbes({
   };
 
   /** Every process: one that starts later is seen from its first call, and the program asks whose call it is. */
-  function link(path: string, isReturn: boolean, probes: readonly Place[]): Disposable {
+  function link(path: string, isReturn: boolean, probes: readonly Place[]): ProbeLink {
     const program = object.program(PROGRAMS[isReturn ? 1 : 0]);
     if (multi) return linkMany(program.fd, { path, isReturn, places: probes });
     const owned = new DisposableStack();
     for (const { offset, cookie } of probes) {
       owned.use(program.attachUprobe({ path, offset, pid: -1, retprobe: isReturn, cookie }));
     }
-    return owned;
+    // libbpf's own links are closed by who destroys them.
+    const detach = (): void => owned.dispose();
+    return { closeAside: detach, [Symbol.dispose]: detach };
   }
 
   function linkOrRest(path: string, engine: Engine, group: readonly Place[]): void {

@@ -2,18 +2,24 @@
 import { openFileBytes } from "../../elf/file-bytes.ts";
 import type { Engine, Presence } from "../engine.ts";
 
+/** Probes that are in a file. */
+export interface ProbeLink extends Disposable {
+  /** They go a moment later, and who asked waits for no grace period of the kernel: some 0.6 s, in which nothing would be watched. */
+  closeAside(): void;
+}
+
 export interface RestingProbes extends Disposable {
   /** Links probes of a file now, unless they are there on request, and whenever they are wanted again. @throws MrmTraceError environment, where they cannot be linked now */
-  add(engine: Engine, presence: Presence, path: string, link: (path: string) => Disposable): void;
-  /** Puts those of an engine back, or takes them away. @returns false where some could not be put back */
+  add(engine: Engine, presence: Presence, path: string, link: (path: string) => ProbeLink): void;
+  /** Puts those of an engine back, or has them taken away. @returns false where some could not be put back */
   set(engine: Engine, presence: Presence, wanted: boolean): boolean;
 }
 
 interface Resting {
   readonly engine: Engine;
   readonly presence: Presence;
-  readonly link: () => Disposable;
-  current: Disposable | null;
+  readonly link: () => ProbeLink;
+  current: ProbeLink | null;
 }
 
 /** None yet. */
@@ -35,7 +41,7 @@ export function restingProbes(): RestingProbes {
         if (probes.engine !== engine || probes.presence !== presence) continue;
         if ((probes.current !== null) === wanted) continue;
         if (!wanted) {
-          probes.current?.[Symbol.dispose]();
+          probes.current?.closeAside();
           probes.current = null;
           continue;
         }

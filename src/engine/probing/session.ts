@@ -37,8 +37,6 @@ export interface EngineSessionOptions {
   readonly objectAt?: ObjectAt;
   /** How the probes of a file are put into it, where the kernel knows links of many; a measurement takes them away and puts them back. */
   readonly linkMany?: LinkMany;
-  /** How long a session goes on before probes are taken away to save hits alone, ns; two minutes unless told. */
-  readonly amortised_ns?: bigint;
 }
 
 /** What attaching to one object gave. */
@@ -159,15 +157,11 @@ function gatheredRows(engines: readonly FollowedProcesses[], unseen: UnseenBegin
   };
 }
 
-/** To take a probe away stops this thread for some 0.6 s, in which nothing is watched: of a shorter run that is too much of the time for what it saves. */
-const AMORTISED_NS = 120_000_000_000n;
-
 /**
  * Loads the kernel programs; attaches to nothing yet.
  * @throws MrmTraceError environment, where the kernel refuses them
  */
 export async function createEngineSession(options: EngineSessionOptions): Promise<EngineSession> {
-  const createdNs = monotonicNs();
   const owned = new DisposableStack();
   const { object, multi } = await openEngineObject(options.openObject, { targets: options.targetsFd });
   owned.use(object);
@@ -279,6 +273,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     drain() {
       if (stopped) return [];
       look(false);
+      const now = monotonicNs();
       for (const engine of followed) {
         const running = engine.states();
         const isAwaited = running.length === 0 && !isCovered(engine.engine);
@@ -286,9 +281,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
         captures.setFirstOnly(engines.indexOf(engine.engine), repeats);
         probes.setWanted(engine.engine, "rests", isAwaited || !running.every((state) => state.isSettled()));
         const areCalled = running.every((state) => state.hasCalled?.() ?? false);
-        const now = monotonicNs();
-        const isLong = now - createdNs > (options.amortised_ns ?? AMORTISED_NS);
-        probes.setWanted(engine.engine, "graphSteps", isAwaited || !areCalled || !isLong);
+        probes.setWanted(engine.engine, "graphSteps", isAwaited || !areCalled);
         probes.setWanted(
           engine.engine,
           "onRequest",

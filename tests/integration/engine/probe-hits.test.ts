@@ -30,9 +30,9 @@ const ALONE = { keepalive: false, headers: { connection: "close" } };
 
 /** By the call that hands a batch over: hits for the call with its one graph, for each token of the batch, and for each token that is sampled. */
 const HITS = {
-  decode: { perCall: 4, perToken: 0, perSampled: 0 },
+  decode: { perCall: 3, perToken: 0, perSampled: 0 },
   // The batch is emptied, and each of its tokens is added and given a position by calls of their own.
-  process: { perCall: 5, perToken: 2, perSampled: 1 },
+  process: { perCall: 4, perToken: 2, perSampled: 1 },
 } as const;
 
 /** Requests of all slots at once, each with a prompt as long as no other one has. @returns tokens of the answers */

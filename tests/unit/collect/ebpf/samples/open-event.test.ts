@@ -4,7 +4,7 @@ import { openRefused, probePrecise } from "../../../../../src/collect/ebpf/sampl
 const EINVAL = 22;
 const EOPNOTSUPP = 95;
 const EACCES = 13;
-const granted = { ok: true, event: { fd: 3, [Symbol.dispose]() {} } } as const;
+const granted = { ok: true, event: { fd: 3, closeAside() {}, [Symbol.dispose]() {} } } as const;
 
 /** A PMU that grants levels up to `best` and refuses others with `errno`. */
 function probe(most: number, least: number, best: number, errno: number) {
