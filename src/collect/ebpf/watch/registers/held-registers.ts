@@ -32,7 +32,8 @@ export interface HeldRegister {
   readonly perCpu: readonly CpuRegister[];
   /** Of WATCHPOINT. */
   kind: number;
-  readonly takenNs: bigint;
+  /** From then on it goes back to the kernel when its watch is over. */
+  readonly heldUntilNs: bigint;
   /** Place in the order in which they were taken, in which the kernel looks at them where one access meets several. */
   readonly order: number;
   /** How often the CPUs had changed by then. */
@@ -66,10 +67,21 @@ export interface HeldRegisters extends Disposable {
 }
 
 const ENOSPC = 28;
-/** So long after it was taken a register goes back to the kernel, when its watch is over: another tracer may want one too. */
+/** So long a register is held at least: another tracer may want one too. */
 const HOLD_NS = 2_000_000_000n;
+/** So many times as long as it took to take it: on a busy machine the kernel makes us wait longer, and that we watch nothing meanwhile must stay rare. */
+const HOLD_TIMES = 100n;
+const LONGEST_HOLD_NS = 60_000_000_000n;
+
+/** When a register may go back. @param beganNs when it was asked for @param takenNs when all of it was there */
+export function heldUntil(beganNs: bigint, takenNs: bigint): bigint {
+  const wanted = HOLD_TIMES * (takenNs - beganNs);
+  return takenNs + (wanted < HOLD_NS ? HOLD_NS : wanted > LONGEST_HOLD_NS ? LONGEST_HOLD_NS : wanted);
+}
+
 /** A register that was just closed may be counted as taken for a moment. */
 const RETRY_PAUSE_MS = 0.2;
+
 function cpuRegister(cpu: number, event: Fd, keeps: boolean): CpuRegister {
   let isNew = true;
   /** The count that stops it is used up. */
@@ -116,6 +128,7 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
 
   function open({ addr, sizeBytes, kind }: WatchedBytes, mostRetries: number): TakeResult {
     using opened = new DisposableStack();
+    const beganNs = monotonicNs();
     const perCpu: CpuRegister[] = [];
     let retries = 0;
     for (const cpu of cpus) {
@@ -130,7 +143,8 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
     }
     opened.move();
     count += 1;
-    const register: HeldRegister = { kind, perCpu, takenNs: monotonicNs(), order: orders++, changes };
+    const heldUntilNs = heldUntil(beganNs, monotonicNs());
+    const register: HeldRegister = { kind, perCpu, heldUntilNs, order: orders++, changes };
     return { ok: true, register, retries };
   }
 
@@ -163,7 +177,7 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
       return open(bytes, retries);
     },
     give(register) {
-      if (keeps && register.changes === changes && monotonicNs() - register.takenNs < HOLD_NS) {
+      if (keeps && register.changes === changes && monotonicNs() < register.heldUntilNs) {
         idle.push(register);
         idle.sort((a, b) => a.order - b.order);
       } else close(register);
