@@ -34,7 +34,10 @@ export interface PaceOptions {
 
 /** Slow copies may cost the target so many times what its traps may. */
 const COPIES_TIMES_BUDGET = 2;
-/** Where there are rests no watch takes more than this part of the time in which there may be one: the others would wait for it. */
+/**
+ * Where there are rests no watch takes more than this part of the time in which there may be one: the others would wait for it. Nor do these rest
+ * for longer behind one that began before copies were seen: else a program that copies while it loads is not looked at for seconds.
+ */
 const LONGEST_PART = 1 / 8;
 
 /** The schedule waits at most so long for registers, and then goes on from there. */
@@ -66,10 +69,16 @@ export function createPace(options: PaceOptions, random: Random): Pace {
   };
   const usual: Design = { name: "short", mode: "rw", trapLimit: TRAP_LIMIT, dwellLimitNs: 0 };
   const turns = (1e6 * ATTENTIVE_MS * share) / worstCostNs(usual, options);
-  const lengthOf = (design: Design): number =>
-    Math.max((worstCostNs(design, options) + extraNs) / share, design.dwellLimitNs / mostOn());
   let armed = 0;
   let extraNs = 0;
+  /** No copies were seen when the last watch began. */
+  let isUnaware = true;
+  let latestNs = 0;
+  const lengthOf = (design: Design): number => {
+    const rest = design.dwellLimitNs / mostOn();
+    const most = isUnaware ? LONGEST_PART * latestNs : Number.POSITIVE_INFINITY;
+    return Math.max((worstCostNs(design, options) + extraNs) / share, Math.min(rest, most));
+  };
   let last: Design | null = null;
   /** Of the turn of the last watch, as it was reckoned last. */
   let lengthNs = 0;
@@ -79,6 +88,7 @@ export function createPace(options: PaceOptions, random: Random): Pace {
   let putOffNs = 0;
   /** Copies began or ended, or the budget changed: what is still to be waited gets as much longer as the turn. */
   function reckonAnew(elapsedNs: number): void {
+    latestNs = elapsedNs;
     if (last === null) return;
     const times = lengthOf(last) / lengthNs;
     const later = (moment: number): number => (moment > elapsedNs ? elapsedNs + (moment - elapsedNs) * times : moment);
@@ -99,6 +109,7 @@ export function createPace(options: PaceOptions, random: Random): Pace {
       // As it is when a watch begins: what this one sees must not decide when the next one does.
       extraNs = (options.deferredNs?.() ?? 0) / armed;
       last = design;
+      isUnaware = mostOn() === Number.POSITIVE_INFINITY;
       lengthNs = lengthOf(design);
       turnNs += lengthNs;
       beginNs = turnNs + random() * lengthNs;

@@ -51,6 +51,18 @@ describe("where copies are slow beside watches", () => {
     expect(armedShare(0)).toBeGreaterThan(0.9);
   });
 
+  test("the next one is not put off for longer than an eighth of the run behind one that began before copies were seen", () => {
+    let copyLoss = 0;
+    const costs = { trapNs: 10_000, retargetNs: 20_000 };
+    const pace = createPace({ costs, budgetPct: 1, cpus: 1, copyLoss: () => copyLoss }, () => 0);
+    while (pace.isDue(800e6)) pace.armed({ ...SHORT, dwellLimitNs: 600e6 });
+    copyLoss = 0.5;
+    // All of its 600 ms would ask for a rest of 15 s, of which most is still to come.
+    let ms = 801;
+    while (!pace.isDue(1e6 * ms)) ms += 1;
+    expect(ms).toBeWithin(850, 950);
+  });
+
   test("no watch takes longer than an eighth of the time in which there may be one", () => {
     const costs = { trapNs: 10_000, retargetNs: 20_000 };
     const longestOf = (copyLoss: number) =>
