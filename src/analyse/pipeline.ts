@@ -25,6 +25,7 @@ import { loadInput, type RecordedFacts } from "./input/load.ts";
 import { loadAllocationSites } from "./process/load-allocation-sites.ts";
 import { writeTimeline } from "./process/write-timeline.ts";
 import { deriveRequests } from "./requests/derive-requests.ts";
+import { deriveSequences } from "./requests/derive-sequences.ts";
 import { sumOf } from "./stream/stream-figures.ts";
 import { overWhenCut } from "./watched/cut-watches.ts";
 import { type Invariance, invarianceOf } from "./watched/invariance.ts";
@@ -102,7 +103,7 @@ async function labelledInput(database: Database, runDir: string, facts: Recorded
 }
 
 /**
- * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, request_figures.parquet, process_timeline.parquet, metrics.parquet, curves.parquet, region_metrics.parquet and heat.parquet from `runDir`/capture, replacing
+ * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, request_figures.parquet, sequence_figures.parquet, process_timeline.parquet, metrics.parquet, curves.parquet, region_metrics.parquet and heat.parquet from `runDir`/capture, replacing
  * what is there. Needs no root, changes nothing below capture/, and gives the same bytes for the same capture and facts.
  * @throws MrmTraceError data_quality without a capture folder, or at a segment of another major schema version
  */
@@ -136,6 +137,7 @@ export async function analyseRun(
   addWatched(trace.heat, leftTimes(labelled));
   writeHeat(runDir, trace.heat.sums, trace.heat.sources, labelled.origin_ns);
   const requests = await deriveRequests(database, runDir, labelled);
+  deriveSequences(runDir, labelled);
   const unplaced = await unplacedRows(database, trace.parts, trace.rows - trace.accesses.total);
   const { skipped } = labelled.capture;
   const left = Object.entries(labelled.counters.incomplete).filter(([, rows]) => rows > 0);

@@ -18,6 +18,7 @@ export interface RunDirectory {
   readonly region_map: string;
   readonly kv_block_lifecycle: string;
   readonly request_figures: string;
+  readonly sequence_figures: string;
   readonly metrics_csv: string;
   readonly metrics_parquet: string;
   readonly metadata: string;
@@ -76,6 +77,7 @@ export function runPaths(path: string, heldPath: string = path): RunDirectory {
     region_map: join(heldPath, "region_map.parquet"),
     kv_block_lifecycle: join(heldPath, "kv_block_lifecycle.parquet"),
     request_figures: join(heldPath, "request_figures.parquet"),
+    sequence_figures: join(heldPath, "sequence_figures.parquet"),
     metrics_csv: join(heldPath, "metrics.csv"),
     metrics_parquet: join(heldPath, "metrics.parquet"),
     metadata: join(heldPath, "metadata.json"),

@@ -10,6 +10,7 @@ const DERIVED = [
   "region_map",
   "kv_block_lifecycle",
   "request_figures",
+  "sequence_figures",
   "process_timeline",
   "metrics",
   "region_metrics",
@@ -27,8 +28,8 @@ export const isStream = (name: RunTable): name is StreamName => STREAMS.some((st
 export function tableFiles(runDir: string, name: RunTable): string[] {
   if (isStream(name)) return listSegments(runDir, name).map(({ path }) => path);
   const paths = runPaths(runDir);
-  // A run without a client of ours has none.
-  if (name === "request_figures") return existsSync(paths.request_figures) ? [paths.request_figures] : [];
+  // A run without a client of ours has none of the first, one without a KV cache none of the second.
+  if (name === "request_figures" || name === "sequence_figures") return existsSync(paths[name]) ? [paths[name]] : [];
   if (name !== "trace") return [join(runDir, `${name}.parquet`)];
   if (!existsSync(paths.trace)) return [join(runDir, "trace.parquet")];
   const parts = readdirSync(paths.trace).filter((part) => /^part-\d+\.parquet$/.test(part));

@@ -4,7 +4,7 @@
  */
 import { CAPTURE_TABLES } from "./capture-tables.ts";
 import type { Column, Table } from "./column.ts";
-import { DERIVED_TABLES } from "./derived-tables.ts";
+import { DERIVED_TABLES } from "./derived/derived-tables.ts";
 import { RING_TABLES } from "./ring-tables.ts";
 
 export type { Column, ColumnType, Table } from "./column.ts";

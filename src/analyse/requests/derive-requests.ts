@@ -14,6 +14,7 @@ import { joinedRequests } from "./join-requests.ts";
 import { decodingPid, type RequestBatches, type RequestRow, requestBatches } from "./request-batches.ts";
 import { heldTokens, type RequestFigure, requestFigure } from "./request-figures.ts";
 import { namedSummary, notOurs, summaryOf, waitedInVain } from "./request-summary.ts";
+import { servedRequests, withRetention } from "./request-writers.ts";
 
 /** When the last batch of each request began, of which that was seen. */
 function lastBatches(
@@ -43,7 +44,8 @@ export async function figuresOfRequests(
     row,
     figure: requestFigure(row, batches[i] ?? null, origin_ns, held.get(row.request_id) ?? null),
   }));
-  return joinedRequests(ours, engineRequests(steps, kvRows.tensors, origin_ns).figures);
+  const figures = joinedRequests(ours, engineRequests(steps, kvRows.tensors, origin_ns).figures);
+  return withRetention(figures, kvRows, servedRequests(rows, batches), decodingPid(steps));
 }
 
 /**
@@ -62,7 +64,8 @@ export async function deriveRequests(
   if (rows.length === 0) {
     const { figures: named, ...beside } = engineRequests(steps, kvRows.tensors, origin_ns);
     if (named.length > 0) {
-      writeParquetFile(path, "request_figures", [batchFromRows("request_figures", named)]);
+      const kept = withRetention(named, kvRows, new Map(), null);
+      writeParquetFile(path, "request_figures", [batchFromRows("request_figures", kept)]);
       return namedSummary(named, beside);
     }
     rmSync(path, { force: true });

@@ -3,7 +3,7 @@ import type { KvTensor } from "../../label/kv/kv-lifecycle.ts";
 import { runsOf } from "../../label/kv/kv-tokens.ts";
 import { type NamedSequences, namedSequences } from "../../label/kv/row-owners.ts";
 import { isBatch, type StepRow } from "../../label/timeline/step-row.ts";
-import type { RequestFigure } from "./request-figures.ts";
+import { NOTHING_KEPT, type RequestFigure } from "./request-figures.ts";
 import { wholeRequests } from "./whole-requests.ts";
 
 /** What steps worked on for one request. */
@@ -138,6 +138,7 @@ function figureOf(
     sequence_id: sequence,
     kv_bytes: wide(tokens),
     saved_bytes: wide(reused_tokens),
+    ...NOTHING_KEPT,
     why: [UNTOLD, ...(guesses ? [GUESSED] : []), ...(parts > 1 ? [partText(parts)] : [])].join("; "),
   };
 }

@@ -5,6 +5,9 @@ import type { RequestBatches, RequestRow } from "./request-batches.ts";
 
 export type RequestFigure = RowOf<"request_figures">;
 
+/** Of a request of which no KV row is known. */
+export const NOTHING_KEPT = { written_bytes: null, retention_p50_ns: null, retention_max_ns: null } as const;
+
 /** Time from one moment to the next, in ns; null where that is not known, or came before. */
 export const between = (from_ns: bigint, to_ns: bigint | null): bigint | null =>
   to_ns === null || to_ns < from_ns ? null : to_ns - from_ns;
@@ -98,6 +101,7 @@ export function requestFigure(
     sequence_id: row.sequence_id,
     kv_bytes,
     saved_bytes: savedBytes(row, kv_bytes),
+    ...NOTHING_KEPT,
     why: reasonsText(whyNot(row, batches, kv_bytes), bunched),
   };
 }

@@ -19,7 +19,10 @@ afterEach(endLeftRuns);
 const server = await fetchLlamaServer();
 if (!server.ok) process.stderr.write(`skipped: a drawing of a server of four slots: ${server.reason}\n`);
 
-function rowsOf<T extends "kv_block_lifecycle" | "request_figures">(runDir: string, table: T): RowOf<T>[] {
+function rowsOf<T extends "kv_block_lifecycle" | "request_figures" | "sequence_figures">(
+  runDir: string,
+  table: T,
+): RowOf<T>[] {
   return tableFiles(runDir, table).flatMap((path) => [...tableBatches(path, table)].flatMap(rowsFromBatch));
 }
 
@@ -59,5 +62,24 @@ test.skipIf(!server.ok)("the rows of a server of four slots are drawn slot by sl
     // A prompt, then an answer; what is there is given up when the server ends.
     expect(chart("life")).toMatch(/#.*\+/);
     expect(chart("changes").trim()).not.toBe("");
+  }
+
+  // The server has ended, so that nothing of it is in the cache.
+  const sequences = rowsOf(run_dir, "sequence_figures");
+  const fillings = Map.groupBy(rows, ({ filling }) => filling);
+  expect(sequences.map(({ filling }) => filling).sort()).toEqual([...fillings.keys()].sort());
+  for (const { filling, ...figure } of sequences) {
+    const mine = fillings.get(filling) ?? [];
+    const needs = mine.map(({ write_ns, last_read_ns }) => (last_read_ns ? last_read_ns - (write_ns ?? 0n) : 0n));
+    const sum = (values: readonly (bigint | null)[]): bigint =>
+      values.reduce<bigint>((total, x) => total + (x ?? 0n), 0n);
+    expect(figure).toMatchObject({
+      written_bytes: sum(mine.map(({ size_bytes }) => size_bytes)),
+      needed_bytes: sum(mine.map(({ size_bytes, total_reads }) => (size_bytes ?? 0n) * (total_reads ?? 0n))),
+      tokens: new Set(mine.map(({ position, write_ns }) => `${position} ${write_ns}`)).size,
+      retention_max_ns: needs.toSorted((one, other) => Number(one - other)).at(-1) ?? null,
+      ...{ open_bytes: 0n, sequence_id: mine[0]?.sequence_id ?? null },
+    });
+    expect(figure.most_bytes).toBeLessThanOrEqual(figure.written_bytes);
   }
 });

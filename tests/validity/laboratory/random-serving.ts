@@ -9,6 +9,7 @@ import { normalDraw } from "../../../src/statistics/normal.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import type { LlamaServer } from "../../fixtures/llama-server.ts";
 import { askAtRandom } from "./random-clients.ts";
+import { requestNeeds } from "./request-needs.ts";
 import { agreeingRows, type ServerLog, type ServerRequest, seenRows, serverLogOf } from "./server-log.ts";
 import { tracedRun } from "./traced-program.ts";
 
@@ -134,6 +135,11 @@ function checksOf(run_dir: string, log: ServerLog, others: number): Check[] {
     const rowsHeld = (prompt_tokens ?? 0) + (output_tokens ?? 0) - 1;
     return Number(figures.get(request_id)?.kv_bytes ?? 0n) === rowsHeld * row_bytes;
   });
+  const kept = joined.filter(({ request: { request_id }, logged }) => {
+    const needs = logged === null ? null : requestNeeds(log, logged, beginOf);
+    const { retention_p50_ns = null, retention_max_ns = null } = figures.get(request_id) ?? {};
+    return needs !== null && retention_p50_ns === needs.p50_ns && retention_max_ns === needs.max_ns;
+  });
   return [
     alike("steps, each with its tokens", tokens, loggedTokens),
     {
@@ -162,6 +168,12 @@ function checksOf(run_dir: string, log: ServerLog, others: number): Check[] {
     },
     { what: "the first step of each", seen: requests.length, logged: requests.length, alike: begun.length },
     { what: "the bytes of KV of each", seen: requests.length, logged: requests.length, alike: held.length },
+    {
+      what: "how long what each wrote was needed, median and longest",
+      seen: requests.length,
+      logged: requests.length,
+      alike: kept.length,
+    },
   ];
 }
 

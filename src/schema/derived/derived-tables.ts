@@ -1,23 +1,21 @@
 /** Files that analysis and comparison derive. */
-import { col, EPOCH, listed, opt, optWords, PID, type Table, TIME, words } from "./column.ts";
+import { col, EPOCH, listed, opt, optWords, PID, type Table, TIME, words } from "../column.ts";
 import {
   CACHE_LEVELS,
   CURVE_SHAPES,
   CURVES,
-  KV_ENDS,
-  KV_EVIDENCE,
   LABEL_EVIDENCE,
   MAPPING_KINDS,
   METRIC_STATUSES,
   OPS,
   PHASES,
   REGION_TYPES,
-  REQUEST_STATUSES,
   SCOPES,
   SOURCES,
   STEPS,
   VERDICTS,
-} from "./words.ts";
+} from "../words.ts";
+import { CACHE_TABLES } from "./cache-tables.ts";
 
 /** A figure with all that is needed to trust it. */
 const METRIC_COLUMNS = [
@@ -138,105 +136,7 @@ export const DERIVED_TABLES = {
       ),
     ],
   },
-  kv_block_lifecycle: {
-    kind: "derived",
-    doc: "Write, need and eviction of every KV row (one token, one layer, K or V) by the engine's steps. The first 8 columns are those of the Python package.",
-    columns: [
-      opt("block_id", "i64", "", "Number of the row, from 1."),
-      opt("address", "i64", "address", "First byte of the row."),
-      opt("address_page", "i64", "4 KiB pages", "address >> 12."),
-      opt("write_ns", "i64", "ns of CLOCK_MONOTONIC", "When it was written."),
-      opt("last_read_ns", "i64", "ns of CLOCK_MONOTONIC", "Begin of the last batch that needed it; 0 for none."),
-      opt("evict_ns", "i64", "ns of CLOCK_MONOTONIC", "When it was cleared, trimmed or freed."),
-      opt("total_reads", "i64", "batches", "Later batches with one of its sequences: each needs the row."),
-      opt("lifetime_ns", "i64", "ns", "Eviction, else last read, less the write."),
-      PID,
-      opt("layer", "i32", "", "Layer."),
-      opt("tensor", "string", "", "Cache tensor."),
-      opt("position", "i32", "tokens", "Position of the token at its write; null where the engine does not say."),
-      opt("size_bytes", "i64", "bytes", "Bytes of the row."),
-      words("evidence", KV_EVIDENCE),
-      opt("context", "string", "", "The context in whose cache it is, as the engine names it."),
-      opt("sequence_id", "i32", "", "The sequence that wrote it."),
-      opt("shared_with", "string", "", "JSON list of the other sequences that had it, in that order; null for none."),
-      col("filling", "u32", "", "Number of what that sequence wrote from one emptying to the next."),
-      opt(
-        "requests",
-        "string",
-        "",
-        "JSON list of the requests that had the row, by the engine's own names, the one that wrote it first; null where not all of them are known.",
-      ),
-      optWords("ended_by", KV_ENDS, "Why it left; null while it is there"),
-      opt(
-        "left_prefix_cache",
-        "bool",
-        "",
-        "The block could still be found by its prefix when it was given out again, unless its program emptied the prefix cache before, which is not seen; null where nothing is given out in blocks, or it is not known whether prefixes are kept.",
-      ),
-      col(
-        "moves",
-        "i64",
-        "copies",
-        "Batches that copied it to other memory, each of which wrote its bytes anew: all that needed it where a cache moves, else 0. The times of the row are those of the first copy to the last.",
-      ),
-    ],
-  },
-  request_figures: {
-    kind: "derived",
-    doc: "What each request to a server took, where the client is ours (see the stream `request`), with the times that it saw, joined to what the steps tell where the engine names it; behind these, and without such a client, what the steps tell of each other request that the engine names. A run with neither has no such file.",
-    columns: [
-      col(
-        "request_id",
-        "u32",
-        "",
-        "Number of the request, as in the stream `request`; of others, behind these, in order of their first steps.",
-      ),
-      opt(
-        "request",
-        "string",
-        "",
-        "Its name, as the engine has it; null where it names none, or which of them it is is not known (`why`).",
-      ),
-      { ...TIME, doc: "When it was sent; by the engine's steps when the first of them began that worked on it." },
-      words("status", REQUEST_STATUSES),
-      opt("ttft_ns", "u64", "ns", "From sending it to its first token."),
-      opt(
-        "wait_ns",
-        "u64",
-        "ns",
-        "From sending it to the begin of the batch that worked on its first token: its way to the server, and the time in which the server left it waiting.",
-      ),
-      opt(
-        "generation_ns",
-        "u64",
-        "ns",
-        "From its first token to its last; by the engine's steps from the begin of the first that worked on it to the end of the last.",
-      ),
-      opt("token_gap_p50_ns", "u64", "ns", "Time from one token to the next, median."),
-      opt("token_gap_p99_ns", "u64", "ns", "The same, 99th percentile."),
-      opt("token_gap_max_ns", "u64", "ns", "The same, the longest."),
-      opt("prompt_tokens", "u32", "tokens", "Tokens of the prompt as the server counts them."),
-      opt("evaluated_tokens", "u32", "tokens", "Those of them that the server worked on."),
-      opt("reused_tokens", "u32", "tokens", "The others, which were in its cache: prefix reuse."),
-      opt("output_tokens", "u32", "tokens", "Tokens of the answer as the server counts them."),
-      opt("output_ns", "u64", "ns", "Time in which the server says that it made those behind the first."),
-      opt("streamed_tokens", "u32", "tokens", "Tokens of the answer at our client, null where not told (`why`)."),
-      opt("sequence_id", "i32", "", "The sequence in which it was served."),
-      opt(
-        "kv_bytes",
-        "u64",
-        "bytes",
-        "Bytes of the KV rows that its sequence wrote and held behind its last batch, by the engine's steps; those of a prefix that it took over are among them. Null unless the rows of all of its tokens are known.",
-      ),
-      opt(
-        "saved_bytes",
-        "u64",
-        "bytes",
-        "Bytes of the KV rows of reused_tokens, which were not computed for it; null where kv_bytes is and some were reused.",
-      ),
-      opt("why", "string", "", "Why wait_ns or kv_bytes are not known; null where both are."),
-    ],
-  },
+  ...CACHE_TABLES,
   process_timeline: {
     kind: "derived",
     doc: "The target over time, on the axis of its tokens: one row per reading of /proc, every 100 ms; in a run of more than 8,192 readings one row for several. Counters are what they grew by since the row before.",
