@@ -55,6 +55,30 @@ const lives = (steps: readonly StepRow[]) =>
   ]);
 
 describe("sequences in one cache", () => {
+  test("may be 4,096 of which each batch has a token, and each is its own", () => {
+    const [sequences, batches] = [4096, 6];
+    const all = Array.from({ length: sequences }, (_, sequence) => sequence);
+    const steps = Array.from({ length: batches }, (_, i) =>
+      mixed(
+        100 * (i + 1),
+        all.map((sequence) => [sequence, i, 1]),
+      ),
+    );
+    const odd = all.filter((sequence) => sequence % 2 === 1);
+    const trims = odd.map((sequence) => change("kv_trim", 5000 + sequence, sequence));
+    const bySequence = Map.groupBy(lives([...steps, ...trims]), ([sequence]) => sequence);
+    expect(bySequence.size).toBe(sequences);
+    for (const sequence of all) {
+      expect(bySequence.get(sequence)).toEqual(
+        Array.from({ length: batches }, (_, i) => {
+          const later = batches - 1 - i;
+          const end = sequence % 2 === 1 ? 5000 + sequence : null;
+          return [sequence, i, 100 * (i + 1), later, later === 0 ? null : 100 * batches, end];
+        }),
+      );
+    }
+  });
+
   test("are read by the batches with them alone, and end by their own trims", () => {
     const steps = [
       ofSequence(100, 0, 0, 2),
