@@ -32,11 +32,15 @@ try {
   const model = join(folder, "model.gguf");
   if (!existsSync(model)) await writeModel({ params: "15m", type: "q8_0", seed: 1 }, model);
   const asked = { model, folder, seconds: 60 * Number(values.minutes), seed: Number(values.seed) };
-  const { checks, warnings, run_dir } = await randomServing(server, asked);
+  const { checks, fitted, warnings, run_dir } = await randomServing(server, asked);
   for (const { what, seen, logged, alike } of checks) {
     differs ||= alike !== seen || alike !== logged;
     process.stdout.write(`${what}: ${seen}, by the server ${logged}, alike ${alike}\n`);
   }
+  differs ||= fitted.wrong > 0;
+  process.stdout.write(
+    `sequences that would fit requests alone: right ${fitted.right} of ${fitted.requests}, wrong ${fitted.wrong}\n`,
+  );
   for (const text of warnings) process.stdout.write(`warning: ${text}\n`);
   if (values.keep !== undefined) process.stdout.write(`${run_dir}\n`);
 } finally {

@@ -1,8 +1,8 @@
 /** The requests of our clients in a traced run of a server: their times, and what the engine's steps in the recording say of each. */
 import { join } from "node:path";
 import { figuresOfRequests } from "../analyse/requests/derive-requests.ts";
-import type { RequestRow } from "../analyse/requests/request-batches.ts";
 import { type RequestFigure, requestFigure } from "../analyse/requests/request-figures.ts";
+import type { RequestRow } from "../analyse/requests/sequence-batches.ts";
 import { answerNumbers, requestRow } from "../client/request-row.ts";
 import type { StreamedTokens } from "../client/token-stream.ts";
 import { MrmTraceError } from "../errors.ts";
@@ -59,7 +59,7 @@ export async function tracedRequests(
     });
   try {
     await using database = await openDatabase({ spillFolder: join(runDir, ".spill.unfinished") });
-    return tell(await figuresOfRequests(database, runDir, rows, await labelRun(database, runDir, runId)));
+    return tell(figuresOfRequests(rows, await labelRun(database, runDir, runId)));
   } catch (error) {
     if (!(error instanceof MrmTraceError)) throw error;
     const why = `the recording could not be labelled: ${error.message}`;

@@ -252,6 +252,13 @@ export const REQUEST_STATUSES = {
 } as const;
 export type RequestStatus = keyof typeof REQUEST_STATUSES;
 
+/** Who says in which sequence a request was served. */
+export const SEQUENCE_EVIDENCE = {
+  server: "the server says it in its answer",
+  engine: "the engine names the request that has the sequence",
+  batches: "the batches of no other sequence fit the tokens and times of the request",
+} as const;
+
 /** What a row of residency tells of its range. */
 export const PAGE_KINDS = {
   looked: "all of it was looked at, and what no other row of the look tells was not in memory",

@@ -26,9 +26,12 @@ for (const build of ["decode", "process"] as const) {
     async () => {
       if (!server.ok) return;
       const load = { model, folder: join(folder, build), seconds: SECONDS[build], seed: 1 };
-      const { checks } = await randomServing(server, { ...load, options: ["--ebpf", "engine"] });
+      const { checks, fitted } = await randomServing(server, { ...load, options: ["--ebpf", "engine"] });
       expect(checks.filter(({ seen, logged, alike }) => alike !== seen || alike !== logged)).toEqual([]);
       expect(checks.find(({ what }) => what.startsWith("requests"))?.alike).toBeGreaterThan(0);
+      // Of a server that does not say which sequence a request had: never another one's, and most are found.
+      expect(fitted.wrong).toBe(0);
+      expect(fitted.right).toBeGreaterThan(0.8 * fitted.requests);
     },
   );
 }

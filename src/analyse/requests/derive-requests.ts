@@ -9,43 +9,43 @@ import { runPaths } from "../../run-directory/run-directory.ts";
 import type { RequestSummary } from "../../schema/run-json.ts";
 import type { Database } from "../../sql/database.ts";
 import { engineRequests } from "./engine-requests.ts";
+import { withFitted } from "./fitting-sequence.ts";
 import { heldBytes, type Moment } from "./held-bytes.ts";
 import { joinedRequests } from "./join-requests.ts";
-import { decodingPid, type RequestBatches, type RequestRow, requestBatches } from "./request-batches.ts";
+import { requestBatches } from "./request-batches.ts";
 import { heldTokens, type RequestFigure, requestFigure } from "./request-figures.ts";
 import { namedSummary, notOurs, summaryOf, waitedInVain } from "./request-summary.ts";
 import { servedRequests, withRetention } from "./request-writers.ts";
+import { decodingPid, type RequestBatches, type RequestRow } from "./sequence-batches.ts";
 
 /** When the last batch of each request began, of which that was seen. */
 function lastBatches(
   requests: readonly RequestRow[],
   batches: readonly (RequestBatches | null)[],
   pid: number | null,
-  originNs: bigint,
 ): Moment[] {
   return requests.flatMap((request, i) => {
     const { request_id: id, sequence_id: sequence } = request;
     const last_ns = batches[i]?.last_ns ?? null;
     if (last_ns === null || sequence === null || pid === null) return [];
-    return [{ id, pid, sequence, tokens: heldTokens(request), at_ns: originNs + BigInt(Math.round(last_ns)) }];
+    return [{ id, pid, sequence, tokens: heldTokens(request), time_ns: last_ns }];
   });
 }
 
 /** What is known of requests of our client, in the order of their numbers, and behind them of those of others that the engine names. */
-export async function figuresOfRequests(
-  database: Database,
-  runDir: string,
+export function figuresOfRequests(
   rows: readonly RequestRow[],
   { steps, kvRows, origin_ns }: Pick<Labelled, "steps" | "kvRows" | "origin_ns">,
-): Promise<RequestFigure[]> {
+): RequestFigure[] {
   const batches = requestBatches(rows, steps, origin_ns);
-  const held = await heldBytes(database, runDir, lastBatches(rows, batches, decodingPid(steps), origin_ns));
+  const fitted = rows.map((row, i) => withFitted(row, batches[i] ?? null));
+  const held = heldBytes(kvRows, lastBatches(fitted, batches, decodingPid(steps)));
   const ours = rows.map((row, i) => ({
     row,
     figure: requestFigure(row, batches[i] ?? null, origin_ns, held.get(row.request_id) ?? null),
   }));
   const figures = joinedRequests(ours, engineRequests(steps, kvRows.tensors, origin_ns).figures);
-  return withRetention(figures, kvRows, servedRequests(rows, batches), decodingPid(steps));
+  return withRetention(figures, kvRows, servedRequests(fitted, batches), decodingPid(steps));
 }
 
 /**
@@ -72,7 +72,7 @@ export async function deriveRequests(
     return steps.some(isBatch) ? notOurs() : null;
   }
   rows.sort((left, right) => left.request_id - right.request_id);
-  const figures = await figuresOfRequests(database, runDir, rows, labelled);
+  const figures = figuresOfRequests(rows, labelled);
   writeParquetFile(path, "request_figures", [batchFromRows("request_figures", figures)]);
   return summaryOf(figures, waitedInVain(rows));
 }

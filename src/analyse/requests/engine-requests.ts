@@ -136,6 +136,7 @@ function figureOf(
     output_tokens: answerTokens(one, tokens),
     ...{ output_ns: null, streamed_tokens: null },
     sequence_id: sequence,
+    sequence_by: "engine",
     kv_bytes: wide(tokens),
     saved_bytes: wide(reused_tokens),
     ...NOTHING_KEPT,

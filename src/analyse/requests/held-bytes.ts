@@ -1,6 +1,6 @@
 /** Bytes of KV rows that sequences hold, at moments, by the lives of the rows. */
-import { join } from "node:path";
-import { type Database, parquetScan } from "../../sql/database.ts";
+import type { KvRows } from "../../label/kv/kv-lifecycle.ts";
+import { rowsByOwner } from "./kept-rows.ts";
 
 export interface Moment {
   readonly id: number;
@@ -8,47 +8,54 @@ export interface Moment {
   readonly sequence: number;
   /** That the sequence has then: each has a row in every cache tensor. */
   readonly tokens: number;
-  /** ns of CLOCK_MONOTONIC. */
-  readonly at_ns: bigint;
+  /** From the origin of the run. */
+  readonly time_ns: number;
 }
 
-/** The moments as a relation; numbers alone stand in it. */
-function momentRows(moments: readonly Moment[]): string {
-  return moments
-    .map(({ id, pid, sequence, at_ns, tokens }) => `(${pid}, ${sequence}, ${at_ns}, 0, 0, ${id}, ${tokens})`)
-    .join(", ");
+/** How many cache tensors each process has rows in. */
+function tensorCounts({ tokens, rooms, roomOf }: KvRows): ReadonlyMap<number, number> {
+  const found = new Map<number, Set<number>>();
+  for (const [i, { pid }] of tokens.entries()) {
+    const tensors = found.get(pid) ?? new Set();
+    if (tensors.size === 0) found.set(pid, tensors);
+    for (const tensor of rooms[roomOf[i] ?? -1] ?? []) tensors.add(tensor);
+  }
+  return new Map([...found].map(([pid, tensors]) => [pid, tensors.size]));
+}
+
+/** What a sequence has more, or less, from a moment on. */
+interface Change {
+  readonly time_ns: number;
+  readonly bytes: number;
+  readonly rows: number;
 }
 
 /**
  * Bytes of the rows that a sequence has written and not given up by each moment, by the id of the moment. None where they
  * are not the rows of its tokens: of what was restored, shifted away or written before its tensor was known some are missing.
- * @param runDir with its kv_block_lifecycle.parquet
  */
-export async function heldBytes(
-  database: Database,
-  runDir: string,
-  moments: readonly Moment[],
-): Promise<ReadonlyMap<number, bigint>> {
-  if (moments.length === 0) return new Map();
-  const scan = parquetScan([join(runDir, "kv_block_lifecycle.parquet")]);
-  const rows = await database.rows(`
-    WITH lives AS (
-      SELECT pid, sequence_id, write_ns, evict_ns, size_bytes, tensor FROM ${scan} WHERE sequence_id IS NOT NULL
-    ),
-    tensors AS (SELECT pid, count(DISTINCT tensor) AS tensors FROM lives GROUP BY pid),
-    changes (pid, sequence_id, at_ns, bytes, rows, id, tokens) AS (
-      SELECT pid, sequence_id, write_ns, size_bytes, 1, NULL, NULL FROM lives
-      UNION ALL SELECT pid, sequence_id, evict_ns, -size_bytes, -1, NULL, NULL FROM lives WHERE evict_ns IS NOT NULL
-      UNION ALL VALUES ${momentRows(moments)}
-    ),
-    held AS (
-      SELECT pid, id, tokens,
-        CAST(sum(bytes) OVER until_then AS BIGINT) AS bytes, CAST(sum(rows) OVER until_then AS BIGINT) AS rows
-      FROM changes
-      WINDOW until_then AS (PARTITION BY pid, sequence_id ORDER BY at_ns, id NULLS FIRST
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
-    )
-    SELECT id, bytes FROM held JOIN tensors ON held.pid = tensors.pid
-    WHERE id IS NOT NULL AND rows > 0 AND rows = tokens * tensors`);
-  return new Map(rows.map(({ id, bytes }) => [Number(id), BigInt(bytes as bigint)]));
+export function heldBytes(rows: KvRows, moments: readonly Moment[]): ReadonlyMap<number, bigint> {
+  const keyOf = ({ pid, sequence }: { readonly pid: number; readonly sequence: number | null }) => `${pid}/${sequence}`;
+  const asked = Map.groupBy(moments, keyOf);
+  const tensors = tensorCounts(rows);
+  const owned = rowsByOwner(rows, (token) => (asked.has(keyOf(token)) ? keyOf(token) : null));
+  const held = new Map<number, bigint>();
+  for (const [key, some] of asked) {
+    const { tokens, bytes, rows: counts, left_ns } = owned.get(key) ?? { tokens: [], bytes: [], rows: [], left_ns: [] };
+    const changes = tokens.flatMap(({ write_ns }, i): Change[] => {
+      const [all, count, left] = [bytes[i] ?? 0, counts[i] ?? 0, left_ns[i] ?? Number.POSITIVE_INFINITY];
+      const written = { time_ns: write_ns, bytes: all, rows: count };
+      return Number.isFinite(left) ? [written, { time_ns: left, bytes: -all, rows: -count }] : [written];
+    });
+    changes.sort((one, other) => one.time_ns - other.time_ns);
+    let [next, sum, sumRows] = [0, 0, 0];
+    for (const { id, pid, tokens: wanted, time_ns } of some.toSorted((one, other) => one.time_ns - other.time_ns)) {
+      for (let change = changes[next]; change !== undefined && change.time_ns <= time_ns; change = changes[++next]) {
+        sum += change.bytes;
+        sumRows += change.rows;
+      }
+      if (sumRows > 0 && sumRows === wanted * (tensors.get(pid) ?? 0)) held.set(id, BigInt(Math.round(sum)));
+    }
+  }
+  return held;
 }

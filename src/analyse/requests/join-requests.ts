@@ -3,8 +3,8 @@
  * name is or begins with (vLLM puts the number of the prompt and a random word behind it, each with a dash before).
  */
 
-import type { RequestRow } from "./request-batches.ts";
 import { between, bunchedText, type RequestFigure, reasonsText } from "./request-figures.ts";
+import type { RequestRow } from "./sequence-batches.ts";
 
 /** A request of our client, and its figures without the engine's names. */
 export interface OwnRequest {
@@ -55,6 +55,7 @@ function joined({ row, figure }: OwnRequest, engine: RequestFigure): RequestFigu
     reused_tokens,
     output_tokens: figure.output_tokens ?? engine.output_tokens,
     sequence_id: engine.sequence_id,
+    sequence_by: engine.sequence_by,
     kv_bytes: engine.kv_bytes,
     saved_bytes: engine.saved_bytes,
     why: reasonsText(engine.kv_bytes === null ? "not all rows of its sequence are known" : null, bunchedText(row)),

@@ -6,7 +6,8 @@ import { lifeQuantiles } from "../../statistics/weighted-lives.ts";
 /** Rows of one owner, in all layers; ns from the origin of the run. */
 export interface KeptRows {
   readonly tokens: readonly KvToken[];
-  /** Of each token: bytes of its rows, and when they left the cache, Infinity while they are there. */
+  /** Of each token: its rows, their bytes, and when they left the cache, Infinity while they are there. */
+  readonly rows: readonly number[];
   readonly bytes: readonly number[];
   readonly left_ns: readonly number[];
 }
@@ -24,11 +25,12 @@ export interface RowRetention {
 /** From the write of a row to the begin of the last batch that needed it, ns; 0 where none did. */
 export const neededNs = ({ write_ns, last_read_ns }: KvToken): number => Math.max(0, (last_read_ns ?? 0) - write_ns);
 
-/** Bytes of a token in each room, and when its tensors are gone. */
+/** Rows and bytes of a token in each room, and when its tensors are gone. */
 function roomsOf({ rooms, tensors }: KvRows) {
   return rooms.map((members) => {
     const those = members.flatMap((place) => tensors[place] ?? []);
     return {
+      rows: those.length,
       bytes: those.reduce((sum, { row_bytes }) => sum + row_bytes, 0),
       death_ns: those.reduce((latest, { death_ns }) => Math.max(latest, death_ns), 0),
     };
@@ -41,16 +43,17 @@ function roomsOf({ rooms, tensors }: KvRows) {
  */
 export function rowsByOwner<Owner>(rows: KvRows, ownerOf: (token: KvToken) => Owner | null): Map<Owner, KeptRows> {
   const rooms = roomsOf(rows);
-  const found = new Map<Owner, { tokens: KvToken[]; bytes: number[]; left_ns: number[] }>();
+  const found = new Map<Owner, { tokens: KvToken[]; rows: number[]; bytes: number[]; left_ns: number[] }>();
   for (const [i, token] of rows.tokens.entries()) {
     const owner = ownerOf(token);
     if (owner === null) continue;
-    const kept = found.get(owner) ?? { tokens: [], bytes: [], left_ns: [] };
+    const kept = found.get(owner) ?? { tokens: [], rows: [], bytes: [], left_ns: [] };
     if (kept.tokens.length === 0) found.set(owner, kept);
-    const { bytes, death_ns } = rooms[rows.roomOf[i] ?? -1] ?? { bytes: 0, death_ns: 0 };
+    const room = rooms[rows.roomOf[i] ?? -1] ?? { rows: 0, bytes: 0, death_ns: 0 };
     kept.tokens.push(token);
-    kept.bytes.push(bytes);
-    kept.left_ns.push(Math.min(token.evict_ns ?? Number.POSITIVE_INFINITY, death_ns));
+    kept.rows.push(room.rows);
+    kept.bytes.push(room.bytes);
+    kept.left_ns.push(Math.min(token.evict_ns ?? Number.POSITIVE_INFINITY, room.death_ns));
   }
   return found;
 }

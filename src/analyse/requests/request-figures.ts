@@ -1,7 +1,8 @@
 /** What single requests took: times of the client, tokens by the server, and what the engine's steps say of their sequences. */
 import type { RowOf } from "../../schema/row.ts";
 import { formatCounted } from "../../units.ts";
-import type { RequestBatches, RequestRow } from "./request-batches.ts";
+import { withFitted } from "./fitting-sequence.ts";
+import type { RequestBatches, RequestRow } from "./sequence-batches.ts";
 
 export type RequestFigure = RowOf<"request_figures">;
 
@@ -58,7 +59,8 @@ function whyNot(
   kv_bytes: bigint | null,
 ): string | null {
   if (first_token_ns === null) return whyNoToken(status, http_status);
-  if (sequence_id === null) return "the server does not say which sequence it had";
+  if (sequence_id === null)
+    return "the server does not say which sequence it had, and its tokens and times do not fit the batches of one alone";
   if (batches === null) return "no batch of its sequence was seen in one process that decodes";
   if (output_tokens === null) return "the server does not say how many tokens it had";
   if (batches.first_ns === null) return "its first batch was not seen";
@@ -72,11 +74,12 @@ function whyNot(
  * @param kv_bytes of KV rows that its sequence held behind its last batch; null where they are not known
  */
 export function requestFigure(
-  row: RequestRow,
+  asked: RequestRow,
   batches: RequestBatches | null,
   originNs: bigint,
   kv_bytes: bigint | null,
 ): RequestFigure {
+  const row = withFitted(asked, batches);
   const { timestamp_ns, first_token_ns, last_token_ns } = row;
   const first_ns = batches?.first_ns ?? null;
   const bunched = bunchedText(row);
@@ -99,6 +102,7 @@ export function requestFigure(
     // Where the server counted all of them, our client had them, whatever event they came in.
     streamed_tokens: bunched === null || row.streamed_tokens === row.output_tokens ? row.streamed_tokens : null,
     sequence_id: row.sequence_id,
+    sequence_by: row.sequence_id === null ? null : asked.sequence_id === null ? "batches" : "server",
     kv_bytes,
     saved_bytes: savedBytes(row, kv_bytes),
     ...NOTHING_KEPT,

@@ -1,8 +1,8 @@
 /** What all requests of a run took, in a few numbers. */
 import type { RequestSummary } from "../../schema/run-json.ts";
 import { quantile } from "../../statistics/quantile.ts";
-import type { RequestRow } from "./request-batches.ts";
 import type { RequestFigure } from "./request-figures.ts";
+import type { RequestRow } from "./sequence-batches.ts";
 import { wholeRequests } from "./whole-requests.ts";
 
 const WHY =

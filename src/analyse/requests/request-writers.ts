@@ -3,8 +3,8 @@ import type { KvRows } from "../../label/kv/kv-lifecycle.ts";
 import type { KvToken } from "../../label/kv/kv-token.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import { rowRetention, rowsByOwner } from "./kept-rows.ts";
-import type { RequestBatches, RequestRow } from "./request-batches.ts";
 import type { RequestFigure } from "./request-figures.ts";
+import type { RequestBatches, RequestRow } from "./sequence-batches.ts";
 
 /** By the engine's own names; null where it names none, or not all that had the row are known. */
 export function writerOf({ requests }: Pick<KvToken, "requests">): string | null {

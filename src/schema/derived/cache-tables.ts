@@ -1,6 +1,6 @@
 /** Files that tell of KV rows, and of the requests and sequences that wrote them. */
 import { col, opt, optWords, PID, type Table, TIME, words } from "../column.ts";
-import { KV_ENDS, KV_EVIDENCE, REQUEST_STATUSES } from "../words.ts";
+import { KV_ENDS, KV_EVIDENCE, REQUEST_STATUSES, SEQUENCE_EVIDENCE } from "../words.ts";
 
 export const CACHE_TABLES = {
   kv_block_lifecycle: {
@@ -87,6 +87,7 @@ export const CACHE_TABLES = {
       opt("output_ns", "u64", "ns", "Time in which the server says that it made those behind the first."),
       opt("streamed_tokens", "u32", "tokens", "Tokens of the answer at our client, null where not told (`why`)."),
       opt("sequence_id", "i32", "", "The sequence in which it was served."),
+      optWords("sequence_by", SEQUENCE_EVIDENCE, "Null where the sequence is not known"),
       opt(
         "kv_bytes",
         "u64",

@@ -1,6 +1,7 @@
 /** A real llama-server of several slots under `mrm-trace run --serve` with others asking beside our client at random, held against its own log. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { requestBatches } from "../../../src/analyse/requests/request-batches.ts";
 import { openRun } from "../../../src/api/open-run.ts";
 import { runsOf } from "../../../src/label/kv/kv-tokens.ts";
 import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
@@ -31,8 +32,16 @@ export interface Check {
   readonly alike: number;
 }
 
+/** Sequences by what fits requests whose server would not say them, as Ollama's does not. */
+export interface FittedSequences {
+  readonly requests: number;
+  readonly right: number;
+  readonly wrong: number;
+}
+
 export interface RandomServing {
   readonly checks: readonly Check[];
+  readonly fitted: FittedSequences;
   readonly warnings: readonly string[];
   readonly run_dir: string;
 }
@@ -83,6 +92,21 @@ function loggedRequest(
       beginOf((end_batch ?? log.batches.length) - 1) <= (last_token_ns ?? 0n),
   );
   return those.at(-1) ?? null;
+}
+
+/** What would be told of the requests if the server had said neither their sequences nor what it had in its cache. */
+function fittedOf(run_dir: string): FittedSequences {
+  using run = openRun(run_dir);
+  const steps = stepRows(run.table("step").toArray(), 0n).sort((one, other) => one.begin_ns - other.begin_ns);
+  const requests = run.table("request").toArray() as RowOf<"request">[];
+  const untold = requests.map((row) => ({ ...row, sequence_id: null, evaluated_tokens: null }));
+  const found = requestBatches(untold, steps, 0n).flatMap((batches, i) => {
+    const { sequence_id, evaluated_tokens } = requests[i] as RowOf<"request">;
+    const { sequence, evaluated_tokens: evaluated } = batches?.fitted ?? {};
+    return sequence === undefined ? [] : [sequence === sequence_id && evaluated === evaluated_tokens];
+  });
+  const right = found.filter((isRight) => isRight).length;
+  return { requests: requests.length, right, wrong: found.length - right };
 }
 
 /** What a run says beside what its server's log does. */
@@ -211,5 +235,6 @@ export async function randomServing(
   if (run_dir === null) throw new Error(`mrm-trace run ended with ${code}:\n${await said}`);
   using run = openRun(run_dir);
   const warnings = run.metadata.warnings;
-  return { checks: checksOf(run_dir, serverLogOf(readFileSync(log, "latin1")), others), warnings, run_dir };
+  const checks = checksOf(run_dir, serverLogOf(readFileSync(log, "latin1")), others);
+  return { checks, fitted: fittedOf(run_dir), warnings, run_dir };
 }

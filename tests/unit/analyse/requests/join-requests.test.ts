@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { joinedRequests } from "../../../../src/analyse/requests/join-requests.ts";
-import type { RequestRow } from "../../../../src/analyse/requests/request-batches.ts";
 import { NOTHING_KEPT, type RequestFigure, requestFigure } from "../../../../src/analyse/requests/request-figures.ts";
 import { summaryOf } from "../../../../src/analyse/requests/request-summary.ts";
+import type { RequestRow } from "../../../../src/analyse/requests/sequence-batches.ts";
 
 const row = (request_id: number, request: string | null, more: Partial<RequestRow> = {}): RequestRow => ({
   ...{ request_id, request, timestamp_ns: 1000n, pid: 7, status: "answered", http_status: 200 },
@@ -17,7 +17,14 @@ const named = (request: string, more: Partial<RequestFigure> = {}): RequestFigur
   ...{ request_id: 1, request, timestamp_ns: 3000n, status: "served", ttft_ns: null, wait_ns: null },
   ...{ token_gap_p50_ns: null, token_gap_p99_ns: null, token_gap_max_ns: null, generation_ns: 5000n },
   ...{ prompt_tokens: 20, evaluated_tokens: 8, reused_tokens: 12, output_tokens: 5, output_ns: null },
-  ...{ streamed_tokens: null, sequence_id: 3, kv_bytes: 2400n, saved_bytes: 1200n, why: "its client is not ours" },
+  ...{
+    streamed_tokens: null,
+    sequence_id: 3,
+    sequence_by: "engine",
+    kv_bytes: 2400n,
+    saved_bytes: 1200n,
+    why: "its client is not ours",
+  },
   ...NOTHING_KEPT,
   ...more,
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { type RequestRow, requestBatches } from "../../../../src/analyse/requests/request-batches.ts";
+import { requestBatches } from "../../../../src/analyse/requests/request-batches.ts";
 import { requestFigure } from "../../../../src/analyse/requests/request-figures.ts";
 import { notOurs, summaryOf, waitedInVain } from "../../../../src/analyse/requests/request-summary.ts";
+import type { RequestRow } from "../../../../src/analyse/requests/sequence-batches.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 
 const ORIGIN = 1_000_000n;
@@ -119,6 +120,24 @@ describe("the figures of requests", () => {
     expect([first?.wait_ns, first?.why]).toEqual([null, "its first batch was not seen"]);
   });
 
+  test("have the sequence that the server says, or that its batches alone fit, and who says it", () => {
+    const [told, found, none] = requestFigures(
+      [
+        request(1),
+        request(2, { sequence_id: null, evaluated_tokens: null }),
+        request(3, { prompt_tokens: 19, sequence_id: null }),
+      ],
+      steps,
+      new Map([[2, 24n * 64n]]),
+    );
+    expect(told).toMatchObject({ sequence_id: 1, sequence_by: "server" });
+    expect(found).toMatchObject({
+      ...{ sequence_id: 1, sequence_by: "batches", evaluated_tokens: 8, reused_tokens: 12, wait_ns: 2000n },
+      ...{ kv_bytes: 24n * 64n, saved_bytes: 12n * 64n, why: null },
+    });
+    expect(none).toMatchObject({ sequence_id: null, sequence_by: null, wait_ns: null });
+  });
+
   test("say why what is not known is not", () => {
     const why = (row: Partial<RequestRow>, of: readonly StepRow[] = steps, held = new Map<number, bigint>()) =>
       requestFigures([request(1, row)], of, held)[0]?.why;
@@ -126,7 +145,7 @@ describe("the figures of requests", () => {
     expect(why({ ...none, status: "refused", http_status: 503 })).toBe("it was refused with HTTP 503");
     expect(why({ ...none, status: "failed", http_status: null })).toBe("no answer came");
     expect(why({ ...none, status: "cut" })).toBe("no token came");
-    expect(why({ sequence_id: null })).toContain("does not say which sequence");
+    expect(why({ sequence_id: null, prompt_tokens: 19 })).toContain("does not say which sequence it had");
     expect(why({ sequence_id: 5 })).toContain("no batch of its sequence");
     expect(why({ output_tokens: null })).toContain("how many tokens it had");
     expect(why({ output_tokens: 50 })).toBe("its last batch was not seen");

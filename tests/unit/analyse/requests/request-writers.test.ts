@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { RequestRow } from "../../../../src/analyse/requests/request-batches.ts";
 import { NOTHING_KEPT, type RequestFigure } from "../../../../src/analyse/requests/request-figures.ts";
 import { servedRequests, withRetention, writerOf } from "../../../../src/analyse/requests/request-writers.ts";
+import type { RequestRow } from "../../../../src/analyse/requests/sequence-batches.ts";
 import { type GivenToken, kvRowsOf } from "../../../fixtures/kv-rows.ts";
 
 const figure = (request_id: number, request: string | null = null): RequestFigure =>

@@ -71,11 +71,15 @@ const ENOSPC = 28;
 const HOLD_NS = 2_000_000_000n;
 /** So many times as long as it took to take it: on a busy machine the kernel makes us wait longer, and that we watch nothing meanwhile must stay rare. */
 const HOLD_TIMES = 100n;
-const LONGEST_HOLD_NS = 60_000_000_000n;
+/** Where it took so long, as many times: eight such waits, of four registers that are taken and given back, are some percent of the time else. */
+const SLOW_NS = 100_000_000n;
+const SLOW_HOLD_TIMES = 1000n;
+const LONGEST_HOLD_NS = 600_000_000_000n;
 
 /** When a register may go back. @param beganNs when it was asked for @param takenNs when all of it was there */
 export function heldUntil(beganNs: bigint, takenNs: bigint): bigint {
-  const wanted = HOLD_TIMES * (takenNs - beganNs);
+  const took = takenNs - beganNs;
+  const wanted = (took < SLOW_NS ? HOLD_TIMES : SLOW_HOLD_TIMES) * took;
   return takenNs + (wanted < HOLD_NS ? HOLD_NS : wanted > LONGEST_HOLD_NS ? LONGEST_HOLD_NS : wanted);
 }
 

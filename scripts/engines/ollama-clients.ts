@@ -1,0 +1,136 @@
+#!/usr/bin/env bun
+/**
+ * Requests to Ollama, both generations of its engine, with several at once: which sequence each had, what of its prompt was in the cache, and what
+ * it wrote, beside what the runner logs of its slots. Run by scripts/test-engines; needs go, git, g++ and root.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openRun } from "../../src/api/open-run.ts";
+import { freePort } from "../../src/client/server-port.ts";
+import { ensureDemoModel } from "../../src/demo/demo-model.ts";
+import { monotonicNs, realtimeNs } from "../../src/kernel/libc.ts";
+import { normalDraw } from "../../src/statistics/normal.ts";
+import { seededRandom } from "../../src/statistics/prng.ts";
+import { build, folder, program, run, say, strip, stripped, VERSION } from "../ollama-environment.ts";
+
+const SECONDS = 20;
+const CLI = new URL("../../src/cli.ts", import.meta.url).pathname;
+const BEGINNINGS = ["", "You answer in short words, and you count to ten before you do. ", "Say it again: "];
+
+/** Prompts of lognormal length, of which many begin alike. */
+function promptsOf(seed: number): string {
+  const random = seededRandom(seed, 1000);
+  return Array.from({ length: 200 }, () => {
+    const words = Math.min(40, Math.round(8 * Math.exp(0.9 * normalDraw(random))));
+    const text = Array.from({ length: 1 + words }, () => random().toString(36)[2]).join(" ");
+    return `${BEGINNINGS[Math.floor(3 * random())]}${text}`;
+  }).join("\n");
+}
+
+const environment = (url: string, engine: Readonly<Record<string, string>>) => ({
+  ...{ ...process.env, HOME: folder, OLLAMA_HOST: url, OLLAMA_MODELS: join(folder, "store"), OLLAMA_DEBUG: "1" },
+  ...{ OLLAMA_NUM_PARALLEL: "4", OLLAMA_KEEP_ALIVE: "10m", OLLAMA_NOHISTORY: "1", NO_COLOR: "1", ...engine },
+});
+
+/** Gives Ollama the one model that it is asked for. */
+async function createModel(model: string): Promise<void> {
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const env = environment(url, {}) as Record<string, string>;
+  const child = Bun.spawn([program, "serve"], { env, stdout: "ignore", stderr: "ignore" });
+  try {
+    for (let i = 0; i < 300 && !(await fetch(url).catch(() => null))?.ok; i++) await Bun.sleep(100);
+    const modelfile = join(folder, "Modelfile");
+    // At temperature 0 random weights repeat themselves until Ollama ends the answer.
+    const parameters = { num_ctx: 512, num_thread: 1, temperature: 1 };
+    const lines = Object.entries(parameters).map(([name, value]) => `PARAMETER ${name} ${value}\n`);
+    writeFileSync(modelfile, `FROM ${model}\nTEMPLATE """{{ .Prompt }}"""\n${lines.join("")}`);
+    await run([program, "create", "mrm", "-f", modelfile], env);
+  } finally {
+    child.kill("SIGTERM");
+    await child.exited;
+  }
+}
+
+/** A request that got a slot, as the runner logs it. */
+interface Loaded {
+  /** ms since 1970. */
+  readonly time_ms: number;
+  readonly slot: number;
+  readonly prompt: number;
+  readonly used: number;
+}
+
+function loadedSlots(log: string): Loaded[] {
+  const pattern = /^time=(\S+) .*msg="loading cache slot" id=(\d+) cache=\d+ prompt=(\d+) used=(\d+) remaining=\d+/gm;
+  return [...log.matchAll(pattern)].map(([, time = "", ...numbers]) => {
+    const [slot = -1, prompt = -1, used = -1] = numbers.map(Number);
+    return { time_ms: Date.parse(time), slot, prompt, used };
+  });
+}
+
+/** Serves our client for some time. @returns the run and what the runner logged */
+async function served(command: string, engine: Readonly<Record<string, string>>, seed: number) {
+  const prompts = join(folder, "prompts.txt");
+  writeFileSync(prompts, promptsOf(seed));
+  const log = join(folder, "clients.log");
+  const asked = ["run", "--serve", `${SECONDS}s`, "--api", "ollama", "--clients", "4", "--request-tokens", "30"];
+  const options = [...asked, "--prompts", prompts, "--json", "--output", join(folder, "results")];
+  const server = ["env", "OLLAMA_HOST=127.0.0.1:{port}", command, "serve"];
+  const tracer = Bun.spawn([process.execPath, CLI, ...options, "--", ...server], {
+    env: environment("127.0.0.1:0", engine),
+    stdio: ["ignore", "pipe", Bun.file(log)],
+  });
+  const report = await new Response(tracer.stdout).text();
+  if (report === "") throw new Error(`exit code ${await tracer.exited}: see ${log}`);
+  const { run_dir } = JSON.parse(report) as { readonly run_dir: string };
+  return { run_dir, slots: loadedSlots(readFileSync(log, "utf8")) };
+}
+
+/** The clock of the run's times less that of the log's, ms: both are of this machine. */
+const sinceBoot_ms = Number(monotonicNs() - realtimeNs()) / 1e6;
+/** The log has whole ms, and is written a little later. */
+const SLACK_MS = 50;
+
+/** Prints what was known beside what the runner logged. @returns whether nothing is wrong and most is known */
+function tell({ run_dir, slots }: Awaited<ReturnType<typeof served>>): boolean {
+  using opened = openRun(run_dir);
+  const figures = opened.table("request_figures").toArray();
+  const answered = figures.filter(({ status }) => status === "answered");
+  let [right, wrong] = [0, 0];
+  for (const { timestamp_ns, ttft_ns, prompt_tokens, sequence_id, reused_tokens } of answered) {
+    if (sequence_id === null) continue;
+    const sent_ms = Number(timestamp_ns) / 1e6 - sinceBoot_ms;
+    const until_ms = sent_ms + Number(ttft_ns ?? 0n) / 1e6 + SLACK_MS;
+    const mine = slots.filter(
+      ({ time_ms, prompt }) => prompt === prompt_tokens && time_ms >= sent_ms - SLACK_MS && time_ms <= until_ms,
+    );
+    if (mine.some(({ slot, used }) => slot === sequence_id && used === reused_tokens)) right += 1;
+    else wrong += 1;
+  }
+  const kept = answered.filter((one) => one.wait_ns !== null && one.kv_bytes !== null && one.retention_max_ns !== null);
+  say(`  requests     ${figures.length}, ${answered.length} answered; ${slots.length} got a slot by the runner's log`);
+  say(`  sequences    ${right} as the log says, ${wrong} not, ${answered.length - right - wrong} not told`);
+  say(`  of these     ${kept.length} with their wait, bytes of KV, and how long these were needed`);
+  for (const [why, some] of Map.groupBy(answered, (figure) => figure.why)) {
+    if (why !== null) say(`  ${some.length}: ${why}`);
+  }
+  for (const text of opened.metadata.warnings) say(`  warning      ${text}`);
+  return wrong === 0 && right > 0.8 * answered.length;
+}
+
+mkdirSync(join(folder, "store"), { recursive: true });
+await build();
+await strip();
+await createModel(await ensureDemoModel(join(folder, "models"), { params: "15m", type: "q8_0", seed: 1 }));
+let isKnown = true;
+for (const command of [program, stripped]) {
+  for (const [name, engine] of [
+    ["llama.cpp's runner", {}],
+    ["Ollama's own engine", { OLLAMA_NEW_ENGINE: "1" }],
+  ] as const) {
+    say(`ollama ${VERSION}${command === stripped ? ", stripped" : ""}, ${name}`);
+    isKnown = tell(await served(command, engine, 1)) && isKnown;
+  }
+}
+say(isKnown ? "ollama: the sequences of its requests are known" : "ollama: not all is known, see above");
+process.exit(isKnown ? 0 : 1);
