@@ -1,17 +1,18 @@
 #!/usr/bin/env bun
 /**
  * How often the intervals of figures hold the truth: `bun run truth [--sources | --traced | --per-byte] [--seeds N] [--most N] [--first N] [--jobs N]
- * [--world TEXT] [--traces FOLDER] [--write]`. Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy
+ * [--world TEXT] [--traces FOLDER] [--rows FILE] [--write]`. Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy
  * with N seeds, from --first on (1), or, with --sources, every world of sources other than watches, or, with --traced, real programs
  * of which the exact trace is sampled, or, with --per-byte, the worlds in which words differ, for the figures that count each byte once;
  * with --write their table is written anew, in docs/accuracy-watches.md, -sources.md, -samples.md or -per-byte.md. With --most
  * a world of which a row is in doubt after N seeds runs on to so many. It needs neither root nor an idle machine. A run of a world takes
- * about a quarter of a second of CPU: all 171 with 200 seeds take some 75 minutes of two CPUs.
+ * about a quarter of a second of CPU: all with 200 seeds take some 90 minutes of two CPUs. With --rows what each world gave is kept in FILE, and
+ * the same command goes on from there when it was stopped.
  *
  * --traced needs valgrind, cc and git. It records the traces first, which takes a minute: with --traces they are kept in FOLDER
  * and not recorded again. 200 runs of each of its worlds take some 8 minutes on one CPU.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -36,6 +37,7 @@ const { values } = parseArgs({
     traced: { type: "boolean", default: false },
     "per-byte": { type: "boolean", default: false },
     traces: { type: "string" },
+    rows: { type: "string" },
     /** Every so many worlds, by a child of this program. */
     share: { type: "string" },
   },
@@ -63,47 +65,56 @@ const [TABLE, PAGE_NAME] = values.traced
 const PAGE = join(import.meta.dir, "..", "docs", `accuracy-${PAGE_NAME}.md`);
 const [BEGIN, END] = [`<!-- ${TABLE} -->`, `<!-- end of ${TABLE} -->`];
 
-/** Rows of the worlds of one child, a line each. */
-async function rowsOf(job: number): Promise<CoverageRow[]> {
-  const command = [
-    process.execPath,
-    import.meta.path,
-    "--share",
-    String(job),
-    "--seeds",
-    String(seeds),
-    "--most",
-    String(most),
-    "--first",
-    String(first),
-  ];
-  const perByte = values["per-byte"] ? ["--per-byte"] : [];
-  const kind = values.traced ? ["--traced", "--traces", traces] : values.sources ? ["--sources"] : perByte;
-  const which = ["--jobs", String(jobs), "--world", values.world, ...kind];
-  const child = Bun.spawn([...command, ...which], { stderr: "inherit" });
-  const text = await new Response(child.stdout).text();
-  if ((await child.exited) !== 0) throw new Error(`the child for share ${job} failed`);
-  return text
-    .trim()
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as CoverageRow);
+/** What was asked for, in the first line of the file of rows. */
+const ASKED = JSON.stringify({ page: PAGE_NAME, seeds, most, first });
+
+interface WorldRows {
+  readonly world: string;
+  readonly rows: readonly CoverageRow[];
 }
 
-if (values.share !== undefined) {
+/** The worlds that are done, by their names. @throws Error where the file is of another command */
+function worldsIn(path: string): Map<string, readonly CoverageRow[]> {
+  const [asked, ...lines] = readFileSync(path, "utf8").trim().split("\n");
+  if (asked !== ASKED) throw new Error(`${path} has rows of ${asked}, not of ${ASKED}: give another --rows`);
+  return new Map(lines.map((line) => JSON.parse(line) as WorldRows).map(({ world, rows }) => [world, rows]));
+}
+
+/** Adds rows of every so many worlds to the file, but for those that are there. */
+async function addRows(path: string, job: number): Promise<void> {
+  const done = worldsIn(path);
   for (const [i, kind] of worlds.entries()) {
-    if (i % jobs !== Number(values.share)) continue;
-    for (const row of await kind.coverage()) process.stdout.write(`${JSON.stringify(row)}\n`);
+    if (i % jobs !== job || done.has(kind.name)) continue;
+    appendFileSync(path, `${JSON.stringify({ world: kind.name, rows: await kind.coverage() } satisfies WorldRows)}\n`);
     process.stderr.write(`${kind.name}\n`);
   }
-} else {
+}
+
+/** Has one child do so. */
+async function runChild(path: string, job: number): Promise<void> {
+  const numbers = { share: job, seeds, most, first, jobs };
+  const command = [process.execPath, import.meta.path, "--rows", path, "--world", values.world];
+  for (const [name, value] of Object.entries(numbers)) command.push(`--${name}`, String(value));
+  if (values["per-byte"]) command.push("--per-byte");
+  else if (values.traced) command.push("--traced", "--traces", traces);
+  else if (values.sources) command.push("--sources");
+  const child = Bun.spawn(command, { stdout: "ignore", stderr: "inherit" });
+  if ((await child.exited) !== 0) throw new Error(`the child for share ${job} failed`);
+}
+
+if (values.share !== undefined) await addRows(values.rows ?? "", Number(values.share));
+else {
   if (values.traced) {
     const wanted = TRACED_PROGRAMS.filter(({ name }) => worlds.some((world) => world.name.startsWith(name)));
     await recordAll(wanted, traces);
   }
-  const rows = (await Promise.all(Array.from({ length: jobs }, (_, job) => rowsOf(job)))).flat();
-  const order = new Map(worlds.map(({ name }, i) => [name, i]));
-  rows.sort((a, b) => (order.get(a.world) ?? 0) - (order.get(b.world) ?? 0));
+  const kept = values.rows === undefined ? mkdtempSync(join(tmpdir(), "mrm-truth-")) : null;
+  const path = values.rows ?? join(kept ?? "", "rows.jsonl");
+  if (!existsSync(path)) writeFileSync(path, `${ASKED}\n`);
+  worldsIn(path);
+  await Promise.all(Array.from({ length: jobs }, (_, job) => runChild(path, job)));
+  const done = worldsIn(path);
+  const rows = worlds.flatMap(({ name }) => done.get(name) ?? []);
   const table = values.traced ? shortTable(rows) : accuracyTable(rows);
   process.stdout.write(`${table}\n`);
   if (values.write) {
@@ -111,5 +122,6 @@ if (values.share !== undefined) {
     const [before = "", rest = ""] = page.split(BEGIN);
     writeFileSync(PAGE, `${before}${BEGIN}\n${table}\n${END}${rest.split(END)[1] ?? ""}`);
   }
+  if (kept !== null) rmSync(kept, { recursive: true });
   if (values.traced && values.traces === undefined) rmSync(traces, { recursive: true });
 }
