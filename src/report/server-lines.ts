@@ -102,6 +102,7 @@ export function requestsText({ requests: took }: RunReport): string | null {
     ...promptsText(took),
     ...answersText(took),
     ...sharesText("KV of a request", took.kv_bytes, formatBytes),
+    ...sharesText("which was needed for", took.retention_ms ?? null, ms),
   ].join("; ");
 }
 

@@ -131,6 +131,8 @@ const requests = z.object({
   streamed_tokens_per_s: figure.optional(),
   /** Bytes of KV rows that the sequence of a request held behind its last batch. */
   kv_bytes: share.nullable(),
+  /** How long what a request wrote into the cache was needed, the longest of it, in ms; null where that is known of none, missing in older files. */
+  retention_ms: share.nullable().optional(),
   /** Of these the ones of our client that have the engine's name; missing where it names none, and in older files, as the next. */
   joined: count.optional(),
   /** Requests beside these that the engine names: they are of other clients, or had no name in their answers. */

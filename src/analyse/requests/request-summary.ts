@@ -37,6 +37,10 @@ export function namedSummary(
       1,
       held(true).flatMap((bytes) => (bytes === null ? [] : [Number(bytes)])),
     ),
+    retention_ms: shares(
+      figures.map(({ retention_max_ns }) => retention_max_ns),
+      1e6,
+    ),
     saved_bytes: sum(figures.map(({ saved_bytes }) => (saved_bytes === null ? null : Number(saved_bytes)))),
     ...(unnamed > 0 ? { unnamed } : {}),
     ...(underWay.size > 0 ? { under_way: underWay.size } : {}),
@@ -132,6 +136,7 @@ export function summaryOf(all: readonly RequestFigure[], waited: readonly number
     streamed_tokens: sum(each("streamed_tokens")),
     ...ratesOf(answered),
     kv_bytes: shares(each("kv_bytes"), 1),
+    retention_ms: shares(each("retention_max_ns"), 1e6),
     ...(joined + others === 0 ? {} : { joined, others }),
     saved_bytes: sum(answered.map(({ saved_bytes }) => (saved_bytes === null ? null : Number(saved_bytes)))),
     why: null,

@@ -28,7 +28,7 @@ interface Request {
 
 const HEADS = [
   ...["request", "sent", "first token after", "waited", "between tokens, p50", "p99"],
-  ...["prompt tokens", "reused", "share of the prompt", "answer tokens", "KV bytes", ""],
+  ...["prompt tokens", "reused", "share of the prompt", "answer tokens", "KV bytes", "KV needed for", ""],
 ] as const;
 
 const timeText = (ms: number | null | undefined): string => (ms == null ? "?" : formatNs(ms * 1e6));
@@ -59,13 +59,14 @@ function requestAt(columns: RequestColumns, i: number): Request {
       reusedShareText(columns.reused_tokens[i], columns.prompt_tokens[i]) ?? "?",
       countText(columns.output_tokens[i]),
       bytes === null ? "?" : formatBytes(bytes),
+      timeText(columns.retention_ms[i]),
       status,
     ],
   };
 }
 
 function wordsOf({ cells, sent, end }: Request, run: RunData): string {
-  const [id, sentText, ttft, wait, p50, p99, prompt, reused, share, output, bytes, status] = cells;
+  const [id, sentText, ttft, wait, p50, p99, prompt, reused, share, output, bytes, needed, status] = cells;
   const [first, last] = [momentOf(run, sent).token, momentOf(run, end).token];
   const tokens = first === null && last === null ? "" : `, token ${countText(first)} to ${countText(last)} of the run`;
   return [
@@ -74,7 +75,7 @@ function wordsOf({ cells, sent, end }: Request, run: RunData): string {
     `first token after ${ttft}, of which it waited ${wait}`,
     `between tokens ${p50}, p99 ${p99}`,
     `prompt ${prompt} tokens, ${reused} reused (${share}); answer ${output}`,
-    `KV ${bytes}`,
+    `KV ${bytes}, needed for ${needed} at most`,
   ].join("\n");
 }
 

@@ -127,6 +127,12 @@ describe.skipIf(!server.ok)("a run of which we are the client", () => {
       return Number(kv_bytes) / ((prompt_tokens ?? 0) + (output_tokens ?? 0) - 1);
     });
     expect(perToken.filter((bytes) => bytes !== PER_TOKEN_BYTES)).toEqual([]);
+    for (const { evaluated_tokens, output_tokens, ...figure } of whole) {
+      expect(Number(figure.written_bytes)).toBe(((evaluated_tokens ?? 0) + (output_tokens ?? 0) - 1) * PER_TOKEN_BYTES);
+      // The first of its rows is needed up to its last batch at least.
+      expect(figure.retention_max_ns ?? 0n).toBeGreaterThan(0n);
+      expect(figure.sequence_by).toBe("server");
+    }
     for (const { ttft_ns, wait_ns, sequence_id } of figures) {
       expect([0, 1]).toContain(sequence_id ?? -1);
       expect(wait_ns ?? -1n).toBeGreaterThanOrEqual(0n);

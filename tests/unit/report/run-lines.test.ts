@@ -22,6 +22,17 @@ test("the line of requests has the rate of answers by the server and by the clie
   );
 });
 
+test("the line of requests has how long what they wrote into the cache was needed, where that is known", () => {
+  const took = {
+    ...{ requests: 2, answered: 2, ttft_ms: null, wait_ms: null, token_gap_ms: null, kv_bytes: null, why: null },
+    ...{ prompt_tokens: null, reused_tokens: null, output_tokens: null, streamed_tokens: null },
+  };
+  const text = (more: object) => requestsText({ ...demoReport(), requests: { ...took, ...more } });
+  expect(text({ retention_ms: { p50: 1500, p99: 2500 } })).toContain("which was needed for p50 1.5");
+  expect(text({ retention_ms: null })).not.toContain("needed");
+  expect(text({})).not.toContain("needed");
+});
+
 test("the line of requests has the share of the prompts that came from the cache, where both are known", () => {
   const took = {
     ...{ requests: 2, answered: 2, ttft_ms: null, wait_ms: null, token_gap_ms: null, kv_bytes: null, why: null },

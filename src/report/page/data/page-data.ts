@@ -66,6 +66,8 @@ export interface RequestColumns {
   readonly reused_tokens: readonly (number | null)[];
   readonly output_tokens: readonly (number | null)[];
   readonly kv_bytes: readonly (number | null)[];
+  /** How long what it wrote into the cache was needed, the longest. */
+  readonly retention_ms: readonly (number | null)[];
 }
 
 /** A class of data as a band of the map: so many rows from `row` on. */

@@ -46,5 +46,6 @@ export function readRequests(path: string, origin_ns: bigint): RequestColumns | 
     reused_tokens: rows.map(({ reused_tokens }) => reused_tokens),
     output_tokens: rows.map(({ output_tokens }) => output_tokens),
     kv_bytes: rows.map(({ kv_bytes }) => (kv_bytes === null ? null : Number(kv_bytes))),
+    retention_ms: rows.map(({ retention_max_ns }) => inMsOrNull(retention_max_ns)),
   };
 }

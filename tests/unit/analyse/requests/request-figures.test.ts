@@ -207,6 +207,12 @@ describe("the sum of requests", () => {
     expect(summaryOf(requestFigures(rows, [], new Map([[1, 100n]]))).saved_bytes).toBeNull();
     expect([sum.streamed_tokens, sum.kv_bytes, sum.wait_ms]).toEqual([15, { p50: 200, p99: 298 }, null]);
     expect(sum.ttft_ms).toEqual({ p50: 0.004, p99: 0.00596 });
+    expect(sum.retention_ms).toBeNull();
+    const needed = requestFigures(rows, [], held).map((one, i) => ({
+      ...one,
+      retention_max_ns: i === 2 ? null : 2_000_000n,
+    }));
+    expect(summaryOf(needed).retention_ms).toEqual({ p50: 2, p99: 2 });
     const silent = summaryOf(requestFigures([request(1), request(2, { output_tokens: null })], [], held));
     expect([silent.output_tokens, silent.prompt_tokens]).toEqual([null, 40]);
   });
