@@ -303,8 +303,9 @@ describe.skipIf(noBrowser !== null)("report.html in a browser", () => {
     expect(await rows.count()).toBe(11);
     expect(await rows.nth(1).locator("td").allTextContents()).toEqual([
       ...["2", "5.00 s", "900 ms", "?", "11.2 ms", "30.0 ms"],
-      ...["66", "50", "75.8 %", "128", "?", "answered"],
+      ...["66", "50", "75.8 %", "128", "?", "?", "answered"],
     ]);
+    expect((await rows.first().locator("td").allTextContents()).slice(-3)).toEqual(["2.00 MiB", "2.50 s", "answered"]);
   });
 
   test("sorts and filters the regions", async () => {
