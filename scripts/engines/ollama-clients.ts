@@ -3,7 +3,7 @@
  * Requests to Ollama, both generations of its engine, with several at once: which sequence each had, what of its prompt was in the cache, and what
  * it wrote, beside what the runner logs of its slots. Run by scripts/test-engines; needs go, git, g++ and root.
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openRun } from "../../src/api/open-run.ts";
 import { freePort } from "../../src/client/server-port.ts";
@@ -73,6 +73,7 @@ async function served(command: string, engine: Readonly<Record<string, string>>,
   const prompts = join(folder, "prompts.txt");
   writeFileSync(prompts, promptsOf(seed));
   const log = join(folder, "clients.log");
+  rmSync(log, { force: true });
   const asked = ["run", "--serve", `${SECONDS}s`, "--api", "ollama", "--clients", "4", "--request-tokens", "30"];
   const options = [...asked, "--prompts", prompts, "--json", "--output", join(folder, "results")];
   const server = ["env", "OLLAMA_HOST=127.0.0.1:{port}", command, "serve"];
