@@ -1,5 +1,6 @@
 /** sequence_figures.parquet: what each sequence wrote into a KV cache from one emptying to the next, and how long it was needed. */
 import { rmSync } from "node:fs";
+import { positionsInOrder } from "../../columnar/keys/number-order.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import { writeParquetFile } from "../../columnar/write/parquet-writer.ts";
 import type { KvToken } from "../../label/kv/kv-token.ts";
@@ -11,62 +12,76 @@ import { writerOf } from "./request-writers.ts";
 
 export type SequenceFigure = RowOf<"sequence_figures">;
 
-/** Most bytes in the cache at once. */
-function mostBytes({ tokens, bytes, left_ns }: KeptRows): number {
-  const changes = tokens.flatMap((token, i) => [
-    [token.write_ns, bytes[i] ?? 0] as const,
-    [left_ns[i] ?? Number.POSITIVE_INFINITY, -(bytes[i] ?? 0)] as const,
-  ]);
-  // What leaves in the moment in which others are written makes room for these.
-  changes.sort(([one, by], [other, otherBy]) => (one === other ? by - otherBy : one < other ? -1 : 1));
-  let held = 0;
-  return changes.reduce((most, [, by]) => {
-    held += by;
-    return Math.max(most, held);
-  }, 0);
+/** Most bytes in the cache at once: what leaves in the moment in which others are written makes room for these. */
+function mostBytes({ count, token, bytes, left_ns }: KeptRows): number {
+  const leaving = positionsInOrder(Float64Array.from({ length: count }, (_, k) => left_ns(k)));
+  let [held, most, next] = [0, 0, 0];
+  for (let k = 0; k < count; k++) {
+    const { write_ns } = token(k);
+    for (; next < count && left_ns(leaving[next] ?? 0) <= write_ns; next++) held -= bytes(leaving[next] ?? 0);
+    held += bytes(k);
+    most = Math.max(most, held);
+  }
+  return most;
 }
 
-/** The one request that wrote all of it; null where that is not known, or several did. */
-function requestOf(tokens: readonly KvToken[]): string | null {
-  const writers = new Set(tokens.map(writerOf));
-  const [one = null] = writers;
-  return writers.size === 1 ? one : null;
+/** What is summed over the tokens that a filling wrote. */
+interface Sums {
+  readonly first: KvToken;
+  /** The latest, ns; 0 where no batch needed any. */
+  written_ns: number;
+  needed_ns: number;
+  left_ns: number;
+  shared_bytes: number;
+  needed_bytes: number;
+  /** Layers that look back over a window keep their tokens for another time, as tokens of their own. */
+  windowed: number;
+  others: number;
+  /** The request that wrote all of it; null where that is not known, or several did. */
+  request: string | null;
 }
 
-/** Tokens with a row in any layer: layers that look back over a window keep them for another time, as a token of their own. */
-function tokenCount(tokens: readonly KvToken[]): number {
-  const windowed = tokens.filter(({ in_window }) => in_window === true).length;
-  return Math.max(windowed, tokens.length - windowed);
+function sumsOf({ count, token, bytes, left_ns }: KeptRows): Sums | null {
+  let sums: Sums | null = null;
+  for (let k = 0; k < count; k++) {
+    const one = token(k);
+    if (!one.is_written) continue;
+    sums ??= {
+      ...{ first: one, written_ns: 0, needed_ns: 0, left_ns: 0, shared_bytes: 0, needed_bytes: 0 },
+      ...{ windowed: 0, others: 0, request: writerOf(one) },
+    };
+    sums.written_ns = Math.max(sums.written_ns, one.write_ns);
+    sums.needed_ns = Math.max(sums.needed_ns, one.last_read_ns ?? 0);
+    sums.left_ns = Math.max(sums.left_ns, left_ns(k));
+    if (one.shared_with.length > 0) sums.shared_bytes += bytes(k);
+    sums.needed_bytes += one.total_reads * bytes(k);
+    if (one.in_window === true) sums.windowed += 1;
+    else sums.others += 1;
+    if (sums.request !== null && one.requests !== sums.first.requests && writerOf(one) !== sums.request)
+      sums.request = null;
+  }
+  return sums;
 }
 
 function figureOf(filling: number, kept: KeptRows, originNs: bigint): SequenceFigure | null {
-  const written = kept.tokens.filter(({ is_written }) => is_written);
-  const [first] = written;
-  if (first === undefined) return null;
+  const sums = sumsOf(kept);
+  if (sums === null) return null;
+  const { first, written_ns, needed_ns, left_ns, windowed, others } = sums;
   const time = (ns: number): bigint => originNs + BigInt(Math.round(ns));
-  const latest = (values: Iterable<number>): number => [...values].reduce((most, x) => Math.max(most, x), 0);
-  const bytesOf = (weigh: (token: KvToken) => number): bigint =>
-    BigInt(
-      Math.round(
-        kept.tokens.reduce((sum, token, i) => sum + (token.is_written ? weigh(token) * (kept.bytes[i] ?? 0) : 0), 0),
-      ),
-    );
-  const needed = latest(written.map(({ last_read_ns }) => last_read_ns ?? 0));
-  const left = latest(kept.left_ns);
   return {
     filling,
     pid: first.pid,
     context: first.context,
     sequence_id: first.sequence,
-    request: requestOf(written),
-    timestamp_ns: time(written.reduce((least, { write_ns }) => Math.min(least, write_ns), first.write_ns)),
-    last_write_ns: time(latest(written.map(({ write_ns }) => write_ns))),
-    last_need_ns: needed > 0 ? time(needed) : null,
-    end_ns: Number.isFinite(left) ? time(left) : null,
-    tokens: tokenCount(written),
+    request: sums.request,
+    timestamp_ns: time(first.write_ns),
+    last_write_ns: time(written_ns),
+    last_need_ns: needed_ns > 0 ? time(needed_ns) : null,
+    end_ns: Number.isFinite(left_ns) ? time(left_ns) : null,
+    tokens: Math.max(windowed, others),
     most_bytes: BigInt(Math.round(mostBytes(kept))),
-    shared_bytes: bytesOf(({ shared_with }) => (shared_with.length > 0 ? 1 : 0)),
-    needed_bytes: bytesOf(({ total_reads }) => total_reads),
+    shared_bytes: BigInt(Math.round(sums.shared_bytes)),
+    needed_bytes: BigInt(Math.round(sums.needed_bytes)),
     ...rowRetention(kept),
   };
 }

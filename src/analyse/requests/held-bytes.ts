@@ -41,12 +41,13 @@ export function heldBytes(rows: KvRows, moments: readonly Moment[]): ReadonlyMap
   const owned = rowsByOwner(rows, (token) => (asked.has(keyOf(token)) ? keyOf(token) : null));
   const held = new Map<number, bigint>();
   for (const [key, some] of asked) {
-    const { tokens, bytes, rows: counts, left_ns } = owned.get(key) ?? { tokens: [], bytes: [], rows: [], left_ns: [] };
-    const changes = tokens.flatMap(({ write_ns }, i): Change[] => {
-      const [all, count, left] = [bytes[i] ?? 0, counts[i] ?? 0, left_ns[i] ?? Number.POSITIVE_INFINITY];
-      const written = { time_ns: write_ns, bytes: all, rows: count };
-      return Number.isFinite(left) ? [written, { time_ns: left, bytes: -all, rows: -count }] : [written];
-    });
+    const kept = owned.get(key);
+    const changes: Change[] = [];
+    for (let k = 0; kept !== undefined && k < kept.count; k++) {
+      const [bytes, count, left_ns] = [kept.bytes(k), kept.rows(k), kept.left_ns(k)];
+      changes.push({ time_ns: kept.token(k).write_ns, bytes, rows: count });
+      if (Number.isFinite(left_ns)) changes.push({ time_ns: left_ns, bytes: -bytes, rows: -count });
+    }
     changes.sort((one, other) => one.time_ns - other.time_ns);
     let [next, sum, sumRows] = [0, 0, 0];
     for (const { id, pid, tokens: wanted, time_ns } of some.toSorted((one, other) => one.time_ns - other.time_ns)) {

@@ -3,13 +3,14 @@ import type { KvRows } from "../../label/kv/kv-lifecycle.ts";
 import type { KvToken } from "../../label/kv/kv-token.ts";
 import { lifeQuantiles } from "../../statistics/weighted-lives.ts";
 
-/** Rows of one owner, in all layers; ns from the origin of the run. */
+/** Tokens of one owner by number, from 0, in order of their writes, with their rows in all layers; ns from the origin of the run. */
 export interface KeptRows {
-  readonly tokens: readonly KvToken[];
-  /** Of each token: its rows, their bytes, and when they left the cache, Infinity while they are there. */
-  readonly rows: readonly number[];
-  readonly bytes: readonly number[];
-  readonly left_ns: readonly number[];
+  readonly count: number;
+  token(k: number): KvToken;
+  rows(k: number): number;
+  bytes(k: number): number;
+  /** When its rows left the cache; Infinity while they are there. */
+  left_ns(k: number): number;
 }
 
 export interface RowRetention {
@@ -38,49 +39,58 @@ function roomsOf({ rooms, tensors }: KvRows) {
 }
 
 /**
- * Rows by their owners.
+ * Rows by their owners. Nothing of a token is copied: there may be hundreds of thousands.
  * @param ownerOf of a token; null where its rows are nobody's who is asked for
  */
-export function rowsByOwner<Owner>(rows: KvRows, ownerOf: (token: KvToken) => Owner | null): Map<Owner, KeptRows> {
-  const rooms = roomsOf(rows);
-  const found = new Map<Owner, { tokens: KvToken[]; rows: number[]; bytes: number[]; left_ns: number[] }>();
-  for (const [i, token] of rows.tokens.entries()) {
+export function rowsByOwner<Owner>(all: KvRows, ownerOf: (token: KvToken) => Owner | null): Map<Owner, KeptRows> {
+  const rooms = roomsOf(all);
+  const nowhere = { rows: 0, bytes: 0, death_ns: 0 };
+  const places = new Map<Owner, number[]>();
+  for (const [place, token] of all.tokens.entries()) {
     const owner = ownerOf(token);
     if (owner === null) continue;
-    const kept = found.get(owner) ?? { tokens: [], rows: [], bytes: [], left_ns: [] };
-    if (kept.tokens.length === 0) found.set(owner, kept);
-    const room = rooms[rows.roomOf[i] ?? -1] ?? { rows: 0, bytes: 0, death_ns: 0 };
-    kept.tokens.push(token);
-    kept.rows.push(room.rows);
-    kept.bytes.push(room.bytes);
-    kept.left_ns.push(Math.min(token.evict_ns ?? Number.POSITIVE_INFINITY, room.death_ns));
+    const mine = places.get(owner);
+    if (mine === undefined) places.set(owner, [place]);
+    else mine.push(place);
   }
-  return found;
+  const roomAt = (place: number) => rooms[all.roomOf[place] ?? -1] ?? nowhere;
+  const kept = (mine: readonly number[]): KeptRows => {
+    const token = (k: number): KvToken => all.tokens[mine[k] ?? -1] as KvToken;
+    return {
+      count: mine.length,
+      token,
+      rows: (k) => roomAt(mine[k] ?? -1).rows,
+      bytes: (k) => roomAt(mine[k] ?? -1).bytes,
+      left_ns: (k) => Math.min(token(k).evict_ns ?? Number.POSITIVE_INFINITY, roomAt(mine[k] ?? -1).death_ns),
+    };
+  };
+  return new Map([...places].map(([owner, mine]) => [owner, kept(mine)]));
 }
 
 /** Of rows that were written while we looked; a row that a cache moves counts once, from its first copy on. */
-export function rowRetention({ tokens, bytes, left_ns }: KeptRows): RowRetention {
-  const written = [...tokens.keys()].filter((i) => tokens[i]?.is_written);
-  const needs = written.map((i) => neededNs(tokens[i] as KvToken));
-  const sumOf = (some: readonly number[]): bigint =>
-    BigInt(Math.round(some.reduce((sum, i) => sum + (bytes[i] ?? 0), 0)));
-  const isWhole = (i: number): boolean => Number.isFinite(left_ns[i] ?? Number.POSITIVE_INFINITY);
+export function rowRetention({ count, token, bytes, left_ns }: KeptRows): RowRetention {
+  let [written_bytes, open_bytes, longest, written] = [0, 0, 0, 0];
+  for (let k = 0; k < count; k++) {
+    if (!token(k).is_written) continue;
+    written += 1;
+    written_bytes += bytes(k);
+    if (!Number.isFinite(left_ns(k))) open_bytes += bytes(k);
+    longest = Math.max(longest, neededNs(token(k)));
+  }
   const { seen, endless } = lifeQuantiles(
     {
-      count: written.length,
-      time: (k) => needs[k] ?? 0,
-      isWhole: (k) => isWhole(written[k] ?? -1),
-      weight: (k) => bytes[written[k] ?? -1] ?? 0,
+      count,
+      time: (k) => neededNs(token(k)),
+      isWhole: (k) => Number.isFinite(left_ns(k)),
+      weight: (k) => (token(k).is_written ? bytes(k) : 0),
     },
     [0.5],
   );
-  const open = written.filter((i) => !isWhole(i));
   const median = seen[0] === endless[0] ? (seen[0] ?? null) : null;
-  const longest = needs.reduce((most, need) => Math.max(most, need), 0);
   return {
-    written_bytes: sumOf(written),
-    open_bytes: sumOf(open),
+    written_bytes: BigInt(Math.round(written_bytes)),
+    open_bytes: BigInt(Math.round(open_bytes)),
     retention_p50_ns: median === null ? null : BigInt(Math.round(median)),
-    retention_max_ns: open.length > 0 || written.length === 0 ? null : BigInt(Math.round(longest)),
+    retention_max_ns: open_bytes > 0 || written === 0 ? null : BigInt(Math.round(longest)),
   };
 }
