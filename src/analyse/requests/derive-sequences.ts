@@ -34,29 +34,27 @@ interface Sums {
   left_ns: number;
   shared_bytes: number;
   needed_bytes: number;
-  /** Layers that look back over a window keep their tokens for another time, as tokens of their own. */
-  windowed: number;
-  others: number;
+  /** Tokens by the tensors that keep them: those of a window, or that are freed at another time, have them as tokens of their own. */
+  readonly inRoom: Map<number, number>;
   /** The request that wrote all of it; null where that is not known, or several did. */
   request: string | null;
 }
 
-function sumsOf({ count, token, bytes, left_ns }: KeptRows): Sums | null {
+function sumsOf({ count, token, room, bytes, left_ns }: KeptRows): Sums | null {
   let sums: Sums | null = null;
   for (let k = 0; k < count; k++) {
     const one = token(k);
     if (!one.is_written) continue;
     sums ??= {
       ...{ first: one, written_ns: 0, needed_ns: 0, left_ns: 0, shared_bytes: 0, needed_bytes: 0 },
-      ...{ windowed: 0, others: 0, request: writerOf(one) },
+      ...{ inRoom: new Map(), request: writerOf(one) },
     };
     sums.written_ns = Math.max(sums.written_ns, one.write_ns);
     sums.needed_ns = Math.max(sums.needed_ns, one.last_read_ns ?? 0);
     sums.left_ns = Math.max(sums.left_ns, left_ns(k));
     if (one.shared_with.length > 0) sums.shared_bytes += bytes(k);
     sums.needed_bytes += one.total_reads * bytes(k);
-    if (one.in_window === true) sums.windowed += 1;
-    else sums.others += 1;
+    sums.inRoom.set(room(k), (sums.inRoom.get(room(k)) ?? 0) + 1);
     if (sums.request !== null && one.requests !== sums.first.requests && writerOf(one) !== sums.request)
       sums.request = null;
   }
@@ -66,7 +64,7 @@ function sumsOf({ count, token, bytes, left_ns }: KeptRows): Sums | null {
 function figureOf(filling: number, kept: KeptRows, originNs: bigint): SequenceFigure | null {
   const sums = sumsOf(kept);
   if (sums === null) return null;
-  const { first, written_ns, needed_ns, left_ns, windowed, others } = sums;
+  const { first, written_ns, needed_ns, left_ns } = sums;
   const time = (ns: number): bigint => originNs + BigInt(Math.round(ns));
   return {
     filling,
@@ -78,7 +76,7 @@ function figureOf(filling: number, kept: KeptRows, originNs: bigint): SequenceFi
     last_write_ns: time(written_ns),
     last_need_ns: needed_ns > 0 ? time(needed_ns) : null,
     end_ns: Number.isFinite(left_ns) ? time(left_ns) : null,
-    tokens: Math.max(windowed, others),
+    tokens: Math.max(...sums.inRoom.values()),
     most_bytes: BigInt(Math.round(mostBytes(kept))),
     shared_bytes: BigInt(Math.round(sums.shared_bytes)),
     needed_bytes: BigInt(Math.round(sums.needed_bytes)),

@@ -7,6 +7,8 @@ import { lifeQuantiles } from "../../statistics/weighted-lives.ts";
 export interface KeptRows {
   readonly count: number;
   token(k: number): KvToken;
+  /** Number of the tensors that keep its rows: a token may be there once for each such room. */
+  room(k: number): number;
   rows(k: number): number;
   bytes(k: number): number;
   /** When its rows left the cache; Infinity while they are there. */
@@ -59,6 +61,7 @@ export function rowsByOwner<Owner>(all: KvRows, ownerOf: (token: KvToken) => Own
     return {
       count: mine.length,
       token,
+      room: (k) => all.roomOf[mine[k] ?? -1] ?? -1,
       rows: (k) => roomAt(mine[k] ?? -1).rows,
       bytes: (k) => roomAt(mine[k] ?? -1).bytes,
       left_ns: (k) => Math.min(token(k).evict_ns ?? Number.POSITIVE_INFINITY, roomAt(mine[k] ?? -1).death_ns),

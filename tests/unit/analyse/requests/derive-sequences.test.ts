@@ -45,11 +45,17 @@ describe("the figures of sequences", () => {
   });
 
   test("count a token once that layers with a window keep for another time, and name no request where several wrote", () => {
-    const windowed = kvRowsOf([
-      { write_ns: 1, in_window: true, evict_ns: 5, requests: '["a"]' },
-      { write_ns: 1, in_window: false, evict_ns: 9, requests: '["b"]' },
+    const tokens = kvRowsOf(
+      [
+        { write_ns: 1, in_window: true, evict_ns: 5, requests: '["a"]' },
+        { write_ns: 1, in_window: false, evict_ns: 9, requests: '["b"]' },
+      ],
+      [64, 32],
+    );
+    const windowed = { ...tokens, rooms: [[0], [1]], roomOf: [0, 1] };
+    expect(sequenceFigures({ kvRows: windowed, origin_ns: 0n })).toMatchObject([
+      { tokens: 1, request: null, written_bytes: 96n },
     ]);
-    expect(sequenceFigures({ kvRows: windowed, origin_ns: 0n })).toMatchObject([{ tokens: 1, request: null }]);
   });
 
   test("are a file where there are any, and none is left where there are not", () => {
