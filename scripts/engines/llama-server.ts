@@ -53,7 +53,7 @@ const server = {
   ],
   objects: [],
   // As the laboratory names the log of a server.
-  env: { LLAMA_LOG_FILE: join(run, `server-${SEED}.log`), LLAMA_LOG_VERBOSITY: "99" },
+  env: { LLAMA_ARG_LOG_FILE: join(run, `server-${SEED}.log`), LLAMA_ARG_LOG_VERBOSITY: "99" },
 };
 const { checks, fitted, warnings } = await randomServing(server, { model, folder: run, seconds: SECONDS, seed: SEED });
 let isAlike = fitted.wrong === 0;
