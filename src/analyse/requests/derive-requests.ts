@@ -62,10 +62,10 @@ export async function deriveRequests(
   const path = runPaths(runDir).request_figures;
   const { rows } = await readStreamRows(database, capture, "request");
   if (rows.length === 0) {
-    const { figures: named, ...beside } = engineRequests(steps, kvRows.tensors, origin_ns);
-    if (named.length > 0) {
-      const kept = withRetention(named, kvRows, new Map(), null);
-      writeParquetFile(path, "request_figures", [batchFromRows("request_figures", kept)]);
+    const { figures, ...beside } = engineRequests(steps, kvRows.tensors, origin_ns);
+    if (figures.length > 0) {
+      const named = withRetention(figures, kvRows, new Map(), null);
+      writeParquetFile(path, "request_figures", [batchFromRows("request_figures", named)]);
       return namedSummary(named, beside);
     }
     rmSync(path, { force: true });

@@ -58,7 +58,10 @@ describe("the requests that an engine names", () => {
     expect(unnamedSequences(steps)).toBe(0);
     // An engine that names none says so itself.
     expect(unnamedSequences(more)).toBe(0);
-    expect(namedSummary(engineRequests(steps, TENSORS, 0n), { unnamed: 2 })).toMatchObject({ requests: 2, unnamed: 2 });
+    const figures = engineRequests(steps, TENSORS, 0n);
+    expect(namedSummary(figures, { unnamed: 2 })).toMatchObject({ requests: 2, unnamed: 2, retention_ms: null });
+    const needed = figures.map((one) => ({ ...one, retention_max_ns: 2_000_000n }));
+    expect(namedSummary(needed)).toMatchObject({ retention_ms: { p50: 2, p99: 2 } });
   });
 
   test("are told to be under way where the engine did not say that they ended", () => {
