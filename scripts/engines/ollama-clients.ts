@@ -9,23 +9,13 @@ import { openRun } from "../../src/api/open-run.ts";
 import { freePort } from "../../src/client/server-port.ts";
 import { ensureDemoModel } from "../../src/demo/demo-model.ts";
 import { monotonicNs, realtimeNs } from "../../src/kernel/libc.ts";
-import { normalDraw } from "../../src/statistics/normal.ts";
-import { seededRandom } from "../../src/statistics/prng.ts";
+import { promptsOf } from "../../tests/validity/laboratory/random-serving.ts";
 import { build, folder, program, run, say, strip, stripped, VERSION } from "../ollama-environment.ts";
 
 const SECONDS = 20;
 const CLI = new URL("../../src/cli.ts", import.meta.url).pathname;
-const BEGINNINGS = ["", "You answer in short words, and you count to ten before you do. ", "Say it again: "];
-
-/** Prompts of lognormal length, of which many begin alike. */
-function promptsOf(seed: number): string {
-  const random = seededRandom(seed, 1000);
-  return Array.from({ length: 200 }, () => {
-    const words = Math.min(40, Math.round(8 * Math.exp(0.9 * normalDraw(random))));
-    const text = Array.from({ length: 1 + words }, () => random().toString(36)[2]).join(" ");
-    return `${BEGINNINGS[Math.floor(3 * random())]}${text}`;
-  }).join("\n");
-}
+/** A prompt and its answer fit into 512 tokens. */
+const PROMPT_WORDS = 40;
 
 const environment = (url: string, engine: Readonly<Record<string, string>>) => ({
   ...{ ...process.env, HOME: folder, OLLAMA_HOST: url, OLLAMA_MODELS: join(folder, "store"), OLLAMA_DEBUG: "1" },
@@ -71,7 +61,7 @@ function loadedSlots(log: string): Loaded[] {
 /** Serves our client for some time. @returns the run and what the runner logged */
 async function served(command: string, engine: Readonly<Record<string, string>>, seed: number) {
   const prompts = join(folder, "prompts.txt");
-  writeFileSync(prompts, promptsOf(seed));
+  writeFileSync(prompts, promptsOf(seed, PROMPT_WORDS));
   const log = join(folder, "clients.log");
   rmSync(log, { force: true });
   const asked = ["run", "--serve", `${SECONDS}s`, "--api", "ollama", "--clients", "4", "--request-tokens", "30"];

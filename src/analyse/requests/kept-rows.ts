@@ -26,7 +26,7 @@ export interface RowRetention {
 }
 
 /** From the write of a row to the begin of the last batch that needed it, ns; 0 where none did. */
-export const neededNs = ({ write_ns, last_read_ns }: KvToken): number => Math.max(0, (last_read_ns ?? 0) - write_ns);
+const neededNs = ({ write_ns, last_read_ns }: KvToken): number => Math.max(0, (last_read_ns ?? 0) - write_ns);
 
 /** Rows and bytes of a token in each room, and when its tensors are gone. */
 function roomsOf({ rooms, tensors }: KvRows) {

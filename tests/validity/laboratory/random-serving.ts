@@ -22,6 +22,7 @@ const ANSWER_TOKENS = 40;
 /** The others end so long before our client does: what the server does last may not reach its log. */
 const BEFORE_END_S = 3;
 const PROMPTS = 200;
+const PROMPT_WORDS = 60;
 const BEGINNINGS = ["", "You answer in short words, and you count to ten before you do. ", "Say it again: "];
 
 export interface Check {
@@ -47,10 +48,10 @@ export interface RandomServing {
 }
 
 /** Prompts of lognormal length, of which many begin alike. */
-function promptsOf(seed: number): string {
+export function promptsOf(seed: number, mostWords: number): string {
   const random = seededRandom(seed, 1000);
   return Array.from({ length: PROMPTS }, () => {
-    const words = Math.min(60, Math.round(8 * Math.exp(0.9 * normalDraw(random))));
+    const words = Math.min(mostWords, Math.round(8 * Math.exp(0.9 * normalDraw(random))));
     const text = Array.from({ length: 1 + words }, () => random().toString(36)[2]).join(" ");
     return `${BEGINNINGS[Math.floor(3 * random())]}${text}`;
   }).join("\n");
@@ -221,7 +222,7 @@ export async function randomServing(
 ): Promise<RandomServing> {
   mkdirSync(folder, { recursive: true });
   const [log, prompts] = [join(folder, `server-${seed}.log`), join(folder, `prompts-${seed}.txt`)];
-  writeFileSync(prompts, promptsOf(seed));
+  writeFileSync(prompts, promptsOf(seed, PROMPT_WORDS));
   const asked = ["--serve", `${seconds}s`, "--clients", String(OURS), "--request-tokens", String(ANSWER_TOKENS)];
   const command = server.command(model, "{port}", CONTEXT_TOKENS, { slots: SLOTS });
   const traced = tracedRun(join(folder, "runs"), command, seed, [...asked, ...["--prompts", prompts], ...options]);
