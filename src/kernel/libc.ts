@@ -115,8 +115,11 @@ export function tickNs(): number {
 /** A file descriptor that is closed once. */
 export interface Fd extends Disposable {
   readonly fd: number;
-  /** Closed by another thread, a moment later: the kernel may let whoever closes it wait, as for grace periods of RCU. */
-  closeAside(): void;
+  /**
+   * Closed by another thread, a moment later: the kernel may let whoever closes it wait, as for grace periods of RCU.
+   * @param closed called when that is done
+   */
+  closeAside(closed?: () => void): void;
 }
 
 /** What close(2) refuses, it has closed all the same. */
@@ -132,7 +135,7 @@ export function ownFd(fd: number): Fd {
   };
   return {
     fd,
-    closeAside: () => closeOnce(() => close(fd, CLOSED)),
+    closeAside: (closed = CLOSED) => closeOnce(() => close(fd, () => closed())),
     [Symbol.dispose]: () => closeOnce(libc.close),
   };
 }

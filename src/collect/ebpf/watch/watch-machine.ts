@@ -22,6 +22,8 @@ export interface WatchMachine extends Disposable {
   narrow(cpus: readonly number[]): void;
   readonly calibration: Calibration;
   readonly registers: RegisterRoom;
+  /** True while registers go back to the kernel: nothing is armed meanwhile, as taking one would wait for them. */
+  readonly isGivingBack: boolean;
   /** CLOCK_MONOTONIC. */
   nowNs(): bigint;
   /** CPU time of the thread that polls. */
@@ -107,6 +109,9 @@ export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMach
       miss: (watching, nowNs) => room.miss(Math.max(watching, held.count), nowNs),
       lookAgain: (watching, nowNs) => room.lookAgain(Math.max(watching, held.count), nowNs),
       summary: room.summary,
+    },
+    get isGivingBack() {
+      return held.isGivingBack;
     },
     nowNs: monotonicNs,
     cpuNs: threadCpuNs,

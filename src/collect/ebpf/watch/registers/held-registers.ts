@@ -49,15 +49,17 @@ export type TakeResult =
   | { readonly ok: false; readonly errno: number; readonly retries: number };
 
 export interface HeldRegisters extends Disposable {
-  /** Registers on every CPU that are taken, those that no watch has among them. */
+  /** Registers on every CPU that are taken, those that no watch has among them, and those that go back. */
   readonly count: number;
+  /** True while some go back to the kernel, by another thread: to take one meanwhile is to wait for it. */
+  readonly isGivingBack: boolean;
   /**
    * Gives a register for these bytes.
    * @param retries how often to ask again where none is free
    * @param behind the kernel must look at it after that one
    */
   take(bytes: WatchedBytes, retries: number, behind?: HeldRegister): TakeResult;
-  /** Takes back a register that is stopped. */
+  /** Takes back a register that is stopped, which is held for another watch or goes back to the kernel. */
   give(register: HeldRegister): void;
   /**
    * Gives back to the kernel those that no watch has, and the others after their watch: of CPUs that were added they have
@@ -118,12 +120,26 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
   /** The first taken first. */
   const idle: HeldRegister[] = [];
   let count = 0;
+  /** Of CPUs, that are being closed. */
+  let leaving = 0;
   let orders = 0;
   let changes = 0;
 
   function close(register: HeldRegister): void {
     count -= 1;
     for (const { event } of register.perCpu) event[Symbol.dispose]();
+  }
+
+  function giveBack(register: HeldRegister): void {
+    let left = register.perCpu.length;
+    leaving += left;
+    for (const { event } of register.perCpu) {
+      event.closeAside(() => {
+        leaving -= 1;
+        left -= 1;
+        if (left === 0) count -= 1;
+      });
+    }
   }
 
   function closeIdle(): void {
@@ -164,6 +180,9 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
     get count() {
       return count;
     },
+    get isGivingBack() {
+      return leaving > 0;
+    },
     take(bytes, retries, behind) {
       const mayBe = ({ order }: HeldRegister): boolean => behind === undefined || order > behind.order;
       const isFull = count >= most();
@@ -181,10 +200,13 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
       return open(bytes, retries);
     },
     give(register) {
-      if (keeps && register.changes === changes && monotonicNs() < register.heldUntilNs) {
+      // Where each watch takes one of its own, the next one may take this at once.
+      if (!keeps) close(register);
+      else if (register.changes !== changes || monotonicNs() >= register.heldUntilNs) giveBack(register);
+      else {
         idle.push(register);
         idle.sort((a, b) => a.order - b.order);
-      } else close(register);
+      }
     },
     cpusChanged() {
       changes += 1;

@@ -10,12 +10,16 @@ const RUN_NS = 30_000 * MS;
 const WORDS = 1000;
 const [REST_NS, WORK_NS] = [17 * MS, 6 * MS];
 
-test("watches begin in registers that were given back, though time goes by from the end of others to that", () => {
+/** Words that nothing touches. */
+function idleWorld(): World {
   const idle = { time_ns: new Float64Array(0), op: new Uint8Array(0) };
   const words = Array.from({ length: WORDS }, () => idle);
   const strata = [{ stratum: "unknown/anon", region_type: "unknown", words }] as const;
-  const world: World = { run_ns: RUN_NS, token_period_ns: null, steps: [], strata };
-  const simulated = simulatedMachine(world, USUAL_POLICY);
+  return { run_ns: RUN_NS, token_period_ns: null, steps: [], strata };
+}
+
+test("watches begin in registers that were given back, though time goes by from the end of others to that", () => {
+  const simulated = simulatedMachine(idleWorld(), USUAL_POLICY);
   let [held, most, begun] = [0, 0, 0];
   const machine: typeof simulated = {
     ...simulated,
@@ -43,4 +47,18 @@ test("watches begin in registers that were given back, though time goes by from 
   }
   expect(begun).toBeGreaterThan(100);
   expect(most).toBe(machine.registers.count);
+});
+
+test("no watch begins while registers go back to the kernel, and others do when that is over", () => {
+  const machine = { ...simulatedMachine(idleWorld(), USUAL_POLICY), isGivingBack: false };
+  using source = watchOver(machine, watchingOf([regionOf(WORDS)]));
+  const begun: boolean[] = [];
+  for (let now = 0; now < RUN_NS; now += 5 * MS) {
+    machine.setNow(now);
+    machine.isGivingBack = now < RUN_NS / 2;
+    source.poll(BigInt(now));
+    if (source.arm(BigInt(now))) begun.push(machine.isGivingBack);
+  }
+  expect(begun.length).toBeGreaterThan(10);
+  expect(begun).not.toContain(true);
 });
