@@ -30,16 +30,22 @@ function traceOf(parts: readonly WordTrace[]): WordTrace | undefined {
   const count = parts.reduce((sum, { time_ns }) => sum + time_ns.length, 0);
   const time_ns = new Float64Array(count);
   const op = new Uint8Array(count);
+  const cpu = new Uint8Array(count);
   let filled = 0;
   for (const part of parts) {
     time_ns.set(part.time_ns, filled);
     op.set(part.op, filled);
+    if (part.cpu !== undefined) cpu.set(part.cpu, filled);
     filled += part.time_ns.length;
   }
   // Lives at one place mostly follow each other in the order of the world.
-  if (time_ns.every((time, i) => i === 0 || (time_ns[i - 1] ?? 0) <= time)) return { time_ns, op };
+  if (time_ns.every((time, i) => i === 0 || (time_ns[i - 1] ?? 0) <= time)) return { time_ns, op, cpu };
   const order = Uint32Array.from(time_ns.keys()).sort((a, b) => (time_ns[a] ?? 0) - (time_ns[b] ?? 0));
-  return { time_ns: Float64Array.from(order, (i) => time_ns[i] ?? 0), op: Uint8Array.from(order, (i) => op[i] ?? 0) };
+  return {
+    time_ns: Float64Array.from(order, (i) => time_ns[i] ?? 0),
+    op: Uint8Array.from(order, (i) => op[i] ?? 0),
+    cpu: Uint8Array.from(order, (i) => cpu[i] ?? 0),
+  };
 }
 
 /** Debug registers of an x86-64 CPU. */
@@ -67,7 +73,8 @@ interface Armed {
   readonly trace: WordTrace;
   next: number;
   hits: number;
-  on: boolean;
+  /** CPUs whose registers have not stopped. */
+  readonly on: Set<number>;
 }
 
 /** @returns the machine, and its clock to be set before each poll */
@@ -77,7 +84,10 @@ export function simulatedMachine(
 ): WatchMachine & { setNow(ns: number): void; held(): number } {
   let now = 0;
   let generation = 0;
-  let traps = 0;
+  const cpus = Array.from({ length: world.cpus ?? 1 }, (_, cpu) => cpu);
+  /** Traps since they were last taken, and those of them beyond the limit of a watch, by CPU. */
+  const traps = cpus.map(() => 0);
+  const beyond = cpus.map(() => 0);
   let rows = 0;
   let dropped = 0;
   let held = 0;
@@ -101,26 +111,32 @@ export function simulatedMachine(
   /** The traps of one watch up to now. */
   function* run(one: Armed): Generator<Trap> {
     const { trace, spec } = one;
-    while (one.on && one.next < trace.time_ns.length && (trace.time_ns[one.next] ?? 0) <= now) {
+    while (one.on.size > 0 && one.next < trace.time_ns.length && (trace.time_ns[one.next] ?? 0) <= now) {
       const i = one.next++;
+      const cpu = trace.cpu?.[i] ?? 0;
       const writes = isWrite(trace.op[i]);
-      if (spec.mode === "w" && !writes) continue;
+      if (!one.on.has(cpu) || (spec.mode === "w" && !writes)) continue;
+      traps[cpu] = (traps[cpu] ?? 0) + 1;
+      // A register stops itself at its own next trap, once the limit is reached.
+      if (one.hits + 1 >= spec.trapLimit) one.on.delete(cpu);
+      if (one.hits >= spec.trapLimit) {
+        beyond[cpu] = (beyond[cpu] ?? 0) + 1;
+        continue;
+      }
       one.hits += 1;
-      traps += 1;
       const trap = (role: number): Trap => ({
         timeNs: BigInt(Math.round(trace.time_ns[i] ?? 0)),
         ip: BigInt(trace.op[i] ?? 0),
         registerSi: 0n,
         registerDi: 0n,
-        tid: PID,
-        cpu: 0,
+        tid: PID + cpu,
+        cpu,
         role,
         inKernel: false,
       });
       const roles = spec.mode !== "pair" ? [ROLE.single] : writes ? [ROLE.pair_w, ROLE.pair_rw] : [ROLE.pair_rw];
       if (isLost(trace.time_ns[i] ?? 0)) dropped += roles.length;
       else for (const role of roles) yield trap(role);
-      if (one.hits >= spec.trapLimit) one.on = false;
     }
   }
 
@@ -128,7 +144,7 @@ export function simulatedMachine(
     setNow(ns) {
       now = ns;
     },
-    cpus: [0],
+    cpus,
     widen() {},
     narrow() {},
     calibration: {
@@ -156,20 +172,20 @@ export function simulatedMachine(
     nextGeneration: () => ++generation,
     arm(spec) {
       const trace = traceAt(spec.addr);
-      const one: Armed = { spec, trace, next: 0, hits: 0, on: false };
+      const one: Armed = { spec, trace, next: 0, hits: 0, on: new Set() };
       armed.set(spec.slot, one);
       held += 1;
       const disarm = (): bigint => {
         last.push(...[...run(one)].map((trap) => ({ generation: spec.generation, trap })));
-        one.on = false;
+        one.on.clear();
         held -= 1;
         return BigInt(Math.round(now));
       };
       const letGo = (): void => {
         one.next = firstFrom(trace.time_ns, now);
-        one.on = true;
+        for (const cpu of cpus) one.on.add(cpu);
       };
-      return { ok: true, watch: { registers: 1, retries: 0, letGo, expose() {}, disarm } };
+      return { ok: true, watch: { registers: cpus.length, retries: 0, letGo, expose() {}, disarm } };
     },
     begin(watches) {
       for (const { letGo } of watches) letGo();
@@ -188,21 +204,21 @@ export function simulatedMachine(
         foreignStopNs: 0n,
       };
     },
-    takeTraps() {
-      const taken = traps;
-      traps = 0;
-      return { traps: taken, stale: 0, foreign: 0, early: 0, beyond: 0, probed: 0 };
+    takeTraps(cpu) {
+      const taken = { traps: traps[cpu] ?? 0, stale: 0, foreign: 0, early: 0, beyond: beyond[cpu] ?? 0, probed: 0 };
+      traps[cpu] = 0;
+      beyond[cpu] = 0;
+      return taken;
     },
     drain(take) {
-      for (const { generation: watch, trap } of last) take(watch, trap);
-      rows += last.length;
+      const seen = last;
       last = [];
-      for (const one of armed.values()) {
-        for (const trap of run(one)) {
-          rows += 1;
-          take(one.spec.generation, trap);
-        }
-      }
+      for (const one of armed.values())
+        for (const trap of run(one)) seen.push({ generation: one.spec.generation, trap });
+      rows += seen.length;
+      // Each CPU has a ring of its own, which are read one after the other.
+      if (cpus.length > 1) seen.sort((a, b) => a.trap.cpu - b.trap.cpu);
+      for (const { generation: watch, trap } of seen) take(watch, trap);
     },
     rowsRead: () => rows,
     ledger: (place) => [

@@ -8,6 +8,8 @@ export interface WordTrace {
   readonly time_ns: Float64Array;
   /** Values of OP. */
   readonly op: Uint8Array;
+  /** On which CPU each is made, by a thread of its own there; all on CPU 0 where absent. */
+  readonly cpu?: Uint8Array;
   /** When its bytes were freed; not in the run where absent. */
   readonly freed_ns?: number;
 }
@@ -57,6 +59,8 @@ export const USUAL_POLICY: Policy = { budget_pct: 1, trap_ns: 16_000, retarget_n
 /** One run of a world. */
 export interface World {
   readonly run_ns: number;
+  /** CPUs on which its accesses are made; one where absent. */
+  readonly cpus?: number;
   /** What the policy believes a token takes, by the moment where that changes; null without a token axis. */
   readonly token_period_ns: number | null | ((now_ns: number) => number);
   readonly steps: readonly StepSample[];

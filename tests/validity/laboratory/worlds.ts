@@ -18,6 +18,7 @@ import { ROW_CACHES } from "./row-caches.ts";
 import { SERVED_WORLDS } from "./served/served-worlds.ts";
 import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
 import { STEP_WORLDS } from "./step-worlds.ts";
+import { THREADED_WORLDS } from "./threaded-worlds.ts";
 import { UNEVEN_WORLDS } from "./uneven-worlds.ts";
 import { UNLIKE_PASSES } from "./unlike-passes.ts";
 import { UNLIKE_WORLDS } from "./unlike-worlds.ts";
@@ -317,6 +318,7 @@ export const WORLDS: readonly WorldKind[] = [
   SCRATCH_TOGETHER,
   ...ROW_CACHES,
   ...PACED_WORLDS,
+  ...THREADED_WORLDS,
 ];
 
 /** Worlds in which words, or the times of one word, are unlike each other, so that a byte that is used often counts for more in what is averaged over passes. */
