@@ -1,6 +1,7 @@
 /** Answers of Ollama's `/v1/chat/completions`, whole and streamed, beside what its runner counts of each: `/v1` leaves out the time. */
 import { z } from "zod";
 import { exchange } from "../src/client/token-stream.ts";
+import { MODEL } from "./ollama-server.ts";
 
 /** As Ollama counts: what its own API says of an answer, and what its runner tells its server. */
 const answer = z.object({ prompt_eval_count: z.int(), eval_count: z.int(), eval_duration: z.int().describe("ns") });
@@ -58,7 +59,7 @@ export type How = "whole" | "streamed";
 
 async function askWhole(url: string, content: string, tokens: number): Promise<Said> {
   // At temperature 0 random weights repeat themselves until Ollama ends the answer.
-  const asked = { model: "mrm", messages: [{ role: "user", content }], max_tokens: tokens, temperature: 1, seed: 1 };
+  const asked = { model: MODEL, messages: [{ role: "user", content }], max_tokens: tokens, temperature: 1, seed: 1 };
   const response = await fetch(`${url}/v1/chat/completions`, { method: "POST", body: JSON.stringify(asked) });
   if (!response.ok) throw new Error(`ollama answered ${response.status}: ${(await response.text()).slice(0, 500)}`);
   const { usage } = whole.parse(await response.json());
@@ -67,7 +68,7 @@ async function askWhole(url: string, content: string, tokens: number): Promise<S
 
 async function askStreamed(url: string, prompt: string, tokens: number): Promise<Said> {
   const signal = AbortSignal.timeout(120_000);
-  const told = await exchange({ url, api: "openai-chat", prompt, tokens, reuse: true, model: "mrm", signal });
+  const told = await exchange({ url, api: "openai-chat", prompt, tokens, reuse: true, model: MODEL, signal });
   if (!told.is_whole) throw new Error(`a streamed answer was cut: ${told.failure?.message ?? "ollama ended it"}`);
   const { prompt_tokens = null, output_tokens = null } = told.counts ?? {};
   return { prompt_tokens, output_tokens, came: told.tokens };

@@ -1,44 +1,31 @@
 #!/usr/bin/env bun
 /**
  * Requests to Ollama, both generations of its engine, with several at once: which sequence each had, what of its prompt was in the cache, and what
- * it wrote, beside what the runner logs of its slots. Run by scripts/test-engines; needs go, git, g++ and root.
+ * it wrote, beside what the runner logs of its slots. Run by scripts/test-engines; MRM_TRACE_MINUTES says for how long in all (1.5).
+ * Needs go, git, g++ and root.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openRun } from "../../src/api/open-run.ts";
 import { freePort } from "../../src/client/server-port.ts";
 import { ensureDemoModel } from "../../src/demo/demo-model.ts";
 import { monotonicNs, realtimeNs } from "../../src/kernel/libc.ts";
 import { promptsOf } from "../../tests/validity/laboratory/random-serving.ts";
-import { build, folder, program, run, say, strip, stripped, VERSION } from "../ollama-environment.ts";
+import { build, folder, program, say, strip, stripped, VERSION } from "../ollama-environment.ts";
+import { settings, startOllama } from "../ollama-server.ts";
 
-const SECONDS = 20;
+const RUNS = 4;
+const SECONDS = (60 * Number(process.env.MRM_TRACE_MINUTES ?? "1.5")) / RUNS;
 const CLI = new URL("../../src/cli.ts", import.meta.url).pathname;
 /** A prompt and its answer fit into 512 tokens. */
 const PROMPT_WORDS = 40;
 
-const environment = (url: string, engine: Readonly<Record<string, string>>) => ({
-  ...{ ...process.env, HOME: folder, OLLAMA_HOST: url, OLLAMA_MODELS: join(folder, "store"), OLLAMA_DEBUG: "1" },
-  ...{ OLLAMA_NUM_PARALLEL: "4", OLLAMA_KEEP_ALIVE: "10m", OLLAMA_NOHISTORY: "1", NO_COLOR: "1", ...engine },
-});
-
 /** Gives Ollama the one model that it is asked for. */
 async function createModel(model: string): Promise<void> {
   const url = `http://127.0.0.1:${await freePort()}`;
-  const env = environment(url, {}) as Record<string, string>;
-  const child = Bun.spawn([program, "serve"], { env, stdout: "ignore", stderr: "ignore" });
-  try {
-    for (let i = 0; i < 300 && !(await fetch(url).catch(() => null))?.ok; i++) await Bun.sleep(100);
-    const modelfile = join(folder, "Modelfile");
-    // At temperature 0 random weights repeat themselves until Ollama ends the answer.
-    const parameters = { num_ctx: 512, num_thread: 1, temperature: 1 };
-    const lines = Object.entries(parameters).map(([name, value]) => `PARAMETER ${name} ${value}\n`);
-    writeFileSync(modelfile, `FROM ${model}\nTEMPLATE """{{ .Prompt }}"""\n${lines.join("")}`);
-    await run([program, "create", "mrm", "-f", modelfile], env);
-  } finally {
-    child.kill("SIGTERM");
-    await child.exited;
-  }
+  // At temperature 0 random weights repeat themselves until Ollama ends the answer.
+  const parameters = { num_ctx: 512, temperature: 1 };
+  await using _ = await startOllama(program, settings(url, {}), url, model, parameters);
 }
 
 /** A request that got a slot, as the runner logs it. */
@@ -68,7 +55,7 @@ async function served(command: string, engine: Readonly<Record<string, string>>,
   const options = [...asked, "--prompts", prompts, "--json", "--output", join(folder, "results")];
   const server = ["env", "OLLAMA_HOST=127.0.0.1:{port}", command, "serve"];
   const tracer = Bun.spawn([process.execPath, CLI, ...options, "--", ...server], {
-    env: environment("127.0.0.1:0", engine),
+    env: settings("127.0.0.1:0", { OLLAMA_NUM_PARALLEL: "4", OLLAMA_DEBUG: "1", ...engine }),
     stdio: ["ignore", "pipe", Bun.file(log)],
   });
   const report = await new Response(tracer.stdout).text();
@@ -109,7 +96,6 @@ function tell({ run_dir, slots }: Awaited<ReturnType<typeof served>>): boolean {
   return wrong === 0 && right > 0.8 * answered.length;
 }
 
-mkdirSync(join(folder, "store"), { recursive: true });
 await build();
 await strip();
 await createModel(await ensureDemoModel(join(folder, "models"), { params: "15m", type: "q8_0", seed: 1 }));

@@ -3,7 +3,7 @@
  * Ollama under `mrm-trace attach`, both generations of its engine: built from its Go module, a model of random weights, and what
  * the tracer knew of it beside what Ollama and the model's file say. Run by scripts/test-engines; needs go, git, g++ and root.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openRun } from "../../src/api/open-run.ts";
 import { freePort } from "../../src/client/server-port.ts";
@@ -11,7 +11,8 @@ import { ensureDemoModel } from "../../src/demo/demo-model.ts";
 import { readGgufFile } from "../../src/engine/gguf/file.ts";
 import { type Started, startCli } from "../../tests/integration/run/cli.ts";
 import { type Answer, askChats, type Chats, type How } from "../ollama-chats.ts";
-import { build, folder, program, run, say, strip, stripped, VERSION } from "../ollama-environment.ts";
+import { build, folder, program, say, strip, stripped, VERSION } from "../ollama-environment.ts";
+import { MODEL, settings, startOllama } from "../ollama-server.ts";
 
 /** Requests while the tracer looks, and tokens of each. */
 const [REQUESTS, TOKENS] = [3, 100];
@@ -38,34 +39,19 @@ function children(pid: number): number[] {
 /** Ollama with the model, loaded. */
 async function serve(started: string, model: string, engine: Readonly<Record<string, string>>): Promise<Served> {
   const url = `http://127.0.0.1:${await freePort()}`;
-  const env = {
-    ...{ ...process.env, HOME: folder, OLLAMA_HOST: url, OLLAMA_MODELS: join(folder, "store") },
-    ...{ OLLAMA_NUM_PARALLEL: "1", OLLAMA_KEEP_ALIVE: "10m", OLLAMA_NOHISTORY: "1", ...engine },
-  };
-  const log = Bun.file(join(folder, "serve.log"));
-  const child = Bun.spawn([started, "serve"], { env, stdout: "ignore", stderr: log });
-  for (let i = 0; i < 300 && !(await fetch(url).catch(() => null))?.ok; i++) await Bun.sleep(100);
-  const modelfile = join(folder, "Modelfile");
-  writeFileSync(
-    modelfile,
-    `FROM ${model}\nTEMPLATE """{{ .Prompt }}"""\nPARAMETER num_ctx ${CONTEXT}\nPARAMETER num_thread 1\n`,
-  );
-  await run([started, "create", "mrm", "-f", modelfile], env as Record<string, string>);
+  const env = settings(url, { OLLAMA_NUM_PARALLEL: "1", ...engine });
+  const server = await startOllama(started, env, url, model, { num_ctx: CONTEXT });
   const served: Served = {
-    ...{ pid: child.pid, url },
+    ...{ pid: server.pid, url },
     async ask(tokens, prompt) {
       // At temperature 0 random weights repeat themselves until Ollama ends the answer.
-      // One thread: two would wait for each other where the CPUs are shared.
       const options = { num_predict: tokens, temperature: 1, seed: 1, num_ctx: CONTEXT, num_thread: 1 };
-      const body = JSON.stringify({ model: "mrm", prompt, raw: true, stream: false, options });
+      const body = JSON.stringify({ model: MODEL, prompt, raw: true, stream: false, options });
       const response = await fetch(`${url}/api/generate`, { method: "POST", body });
       if (!response.ok) throw new Error(`ollama answered ${response.status}: ${(await response.text()).slice(0, 500)}`);
       return (await response.json()) as Answer;
     },
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await child.exited;
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
   await served.ask(8, "warm up");
   return served;
@@ -216,7 +202,6 @@ async function triedChats(served: Served, how: How, model: string, ahead: number
   return isKnown && isNear(prompt, promptByRunner) && isNear(output, byRunner) && isNear(came, byRunner);
 }
 
-mkdirSync(join(folder, "store"), { recursive: true });
 await build();
 await strip();
 const model = await ensureDemoModel(join(folder, "models"), { params: "15m", type: "q8_0", seed: 1 });
