@@ -1,4 +1,5 @@
 /** What a run will take, from earlier runs of its model on this machine. */
+import { mean } from "../statistics/mean.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { Cell } from "./sweep.ts";
 
@@ -15,8 +16,6 @@ export interface Prediction {
   /** False where it is scaled from another combination of the same model. */
   readonly is_same: boolean;
 }
-
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 function meanKnown(values: readonly (number | null)[]): number | null {
   const numbers = values.filter((value) => value !== null);

@@ -1,6 +1,7 @@
 /** Bootstrap intervals of a mean over independent blocks. */
 import { acceleration, adjustedQuantile } from "./bca.ts";
 import { expandedTail } from "./expanded-tail.ts";
+import { mean } from "./mean.ts";
 import { seededRandom } from "./prng.ts";
 import { studentQuantile } from "./student.ts";
 
@@ -13,12 +14,6 @@ export interface NumberInterval {
 
 /** Least number of resamples: below it the ends of a 95 % interval wander with the seed. */
 export const RESAMPLES = 10_000;
-
-export function mean(values: ArrayLike<number>): number {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i] ?? 0;
-  return values.length === 0 ? Number.NaN : sum / values.length;
-}
 
 /** Means of `resamples` draws with replacement, in ascending order. */
 function resampledMeans(values: Float64Array, resamples: number, seed: number): Float64Array {

@@ -1,5 +1,6 @@
 /** How densely watches began over the run: less so late, as long ones hold registers, and as deep ones take longer turns. */
 import { firstIndex } from "../../statistics/first-index.ts";
+import { mean } from "../../statistics/mean.ts";
 import type { WatchSample } from "../input/input.ts";
 import { FEWEST_OF_LAW, type LawAt } from "./dwell-laws.ts";
 import { lengthOf, outside, type Pieces } from "./passed-over.ts";
@@ -68,11 +69,9 @@ export function rarityOver(
   };
 }
 
-const meanOf = (numbers: readonly number[]): number => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
-
 function varianceOf(numbers: readonly number[]): number {
-  const mean = meanOf(numbers);
-  return meanOf(numbers.map((x) => (x - mean) ** 2));
+  const middle = mean(numbers);
+  return mean(numbers.map((x) => (x - middle) ** 2));
 }
 
 /** Sums of so many that follow each other. */
@@ -101,7 +100,7 @@ function rarityByPiece(begins: Float64Array): (begin_ns: number) => number {
 
 /** Each few watches by the time that they took to begin. */
 function rarityByPauses(begins: Float64Array, pauses: readonly number[]): (begin_ns: number) => number {
-  const usual = FEW_PER_PIECE * meanOf(pauses);
+  const usual = FEW_PER_PIECE * mean(pauses);
   const rarity = sumsOf(pauses, FEW_PER_PIECE).map((ns) => Math.min(MOST_RARE, Math.max(1 / MOST_RARE, ns / usual)));
   return (begin_ns) => {
     const place = firstIndex(begins.length, (i) => (begins[i] ?? 0) < begin_ns);

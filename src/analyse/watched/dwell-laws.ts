@@ -1,5 +1,6 @@
 /** Stretches of a run in which watches were given time by one law: it follows the length of a token, so that what a long watch sees is mostly of the slow ones. */
 import { firstIndex } from "../../statistics/first-index.ts";
+import { mean } from "../../statistics/mean.ts";
 import type { WatchSample } from "../input/input.ts";
 
 /** The number of the law by which a watch that began at a moment was given its time; 0 where there is one. */
@@ -27,8 +28,6 @@ interface Stretch {
   /** Logarithms of the times of the short ones among them. */
   readonly logs: readonly number[];
 }
-
-const mean = (numbers: readonly number[]): number => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
 
 /** The two neighbours that are most alike, if they are one: the number of the first. */
 function pairToJoin(stretches: readonly Stretch[]): number | null {

@@ -1,6 +1,7 @@
 /** Times between passes in which other watches were armed: they tell how long a program stands still then, and of which of them the windows have too few. */
 import { firstIndex } from "../../../statistics/first-index.ts";
 import type { Interval } from "../../../statistics/interval.ts";
+import { mean } from "../../../statistics/mean.ts";
 import type { WatchSample } from "../../input/input.ts";
 import type { WatchSet } from "../../input/watch-set.ts";
 import { countWindows, passesIn } from "./count-window.ts";
@@ -57,8 +58,6 @@ interface Line {
   readonly both: number;
   readonly degrees: number;
 }
-
-const mean = (numbers: readonly number[]): number => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
 
 /**
  * How times get longer with armings in them. A longer time has more of these anyway, so that those in a first part count, as long as the shortest time of

@@ -1,6 +1,7 @@
 /** Windows of whole steps: those that begin first after a watch was armed, each with its chance to be one of them. */
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
 import { firstIndex } from "../../../statistics/first-index.ts";
+import { mean } from "../../../statistics/mean.ts";
 import { MOST_LEFT } from "../../../statistics/quantile-inversion.ts";
 import { coveredNs } from "../../input/span.ts";
 import type { WatchSet } from "../../input/watch-set.ts";
@@ -251,8 +252,6 @@ function cutShare(set: WatchSet, members: readonly number[]): number {
   }
   return all > 0 ? cut / all : 0;
 }
-
-const mean = (numbers: Float64Array): number => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
 
 function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): TurnWindows | null {
   const ways = Map.groupBy(members, (i) => set.exposures[i]?.watch.mode === "w");
