@@ -142,21 +142,50 @@ describe.if(!calibration.countsEveryTrap)("a register that is held", () => {
     expect(probeRegisters(CPUS, MOST).count).toBe(MOST);
   });
   test("goes back to the kernel some time after it was taken, when its watch is over, so that another tracer finds one", async () => {
+    const clock = { now_ns: 0n };
+    using timed = heldRegisters(
+      CPUS,
+      true,
+      () => MOST,
+      () => clock.now_ns,
+    );
     const wanted = { addr: program.word, sizeBytes: 8, kind: WATCHPOINT.write };
     const takeNow = () => {
-      const result = held.take(wanted, 0);
+      const result = timed.take(wanted, 0);
       if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
       return result.register;
     };
-    held.give(takeNow());
-    expect(held.count).toBe(1);
+    timed.give(takeNow());
+    clock.now_ns += 9_999_999_999n;
+    timed.give(takeNow());
+    expect([timed.count, timed.isGivingBack]).toEqual([1, false]);
     const register = takeNow();
-    await Bun.sleep(2100);
-    held.give(register);
-    expect(held.count).toBe(1);
-    await givenBack();
-    expect(held.count).toBe(0);
+    clock.now_ns += 1n;
+    timed.give(register);
+    expect([timed.count, timed.isGivingBack]).toEqual([1, true]);
+    while (timed.isGivingBack) await Bun.sleep(1);
+    expect(timed.count).toBe(0);
     expect(probeRegisters(CPUS, MOST).count).toBe(MOST);
+  });
+  test("is held longer where the kernel made us wait for another one", () => {
+    const clock = { now_ns: 0n };
+    let waits_ns = 0n;
+    const bytes = { addr: program.word, sizeBytes: 8, kind: WATCHPOINT.write };
+    using timed = heldRegisters(
+      CPUS,
+      true,
+      () => MOST,
+      () => (clock.now_ns += waits_ns),
+    );
+    const first = timed.take(bytes, 0);
+    waits_ns = 100_000_000n;
+    const second = timed.take(bytes, 0);
+    waits_ns = 0n;
+    if (!first.ok || !second.ok) throw new Error("no register");
+    clock.now_ns = 99_000_000_000n;
+    timed.give(first.register);
+    timed.give(second.register);
+    expect([timed.count, timed.isGivingBack]).toEqual([2, false]);
   });
   test("is not waited for: beside programs that take every CPU a watch hardly ever sleeps in the kernel, as one does that takes a register of its own", async () => {
     const rivals = CPUS.map(() => Bun.spawn(["sh", "-c", "while :; do :; done"]));

@@ -32,8 +32,8 @@ export interface HeldRegister {
   readonly perCpu: readonly CpuRegister[];
   /** Of WATCHPOINT. */
   kind: number;
-  /** From then on it goes back to the kernel when its watch is over. */
-  readonly heldUntilNs: bigint;
+  /** When all of it was there. */
+  readonly takenNs: bigint;
   /** Place in the order in which they were taken, in which the kernel looks at them where one access meets several. */
   readonly order: number;
   /** How often the CPUs had changed by then. */
@@ -69,20 +69,19 @@ export interface HeldRegisters extends Disposable {
 }
 
 const ENOSPC = 28;
-/** So long a register is held at least: another tracer may want one too. */
-const HOLD_NS = 2_000_000_000n;
-/** So many times as long as it took to take it: on a busy machine the kernel makes us wait longer, and that we watch nothing meanwhile must stay rare. */
-const HOLD_TIMES = 100n;
-/** Where it took so long, as many times: eight such waits, of four registers that are taken and given back, are some percent of the time else. */
-const SLOW_NS = 100_000_000n;
-const SLOW_HOLD_TIMES = 1000n;
-const LONGEST_HOLD_NS = 600_000_000_000n;
+/** So long a register is held: another tracer may want one too. */
+const LEAST_HOLD_NS = 10_000_000_000n;
+const MOST_HOLD_NS = 600_000_000_000n;
+/**
+ * So many times as long as the kernel made us wait for one at most so far. Few waits are long, and any may be the next: beside a busy server one of twenty took
+ * seconds, in which nothing is watched and no ring is read.
+ */
+const HOLD_TIMES = 1000n;
 
-/** When a register may go back. @param beganNs when it was asked for @param takenNs when all of it was there */
-export function heldUntil(beganNs: bigint, takenNs: bigint): bigint {
-  const took = takenNs - beganNs;
-  const wanted = (took < SLOW_NS ? HOLD_TIMES : SLOW_HOLD_TIMES) * took;
-  return takenNs + (wanted < HOLD_NS ? HOLD_NS : wanted > LONGEST_HOLD_NS ? LONGEST_HOLD_NS : wanted);
+/** When a register that was taken at a time may go back. @param waitedNs the longest wait for one so far */
+export function heldUntil(takenNs: bigint, waitedNs: bigint): bigint {
+  const wanted = HOLD_TIMES * waitedNs;
+  return takenNs + (wanted < LEAST_HOLD_NS ? LEAST_HOLD_NS : wanted > MOST_HOLD_NS ? MOST_HOLD_NS : wanted);
 }
 
 /** A register that was just closed may be counted as taken for a moment. */
@@ -115,8 +114,14 @@ function cpuRegister(cpu: number, event: Fd, keeps: boolean): CpuRegister {
  * @param cpus a list that may change
  * @param keeps false where a register cannot be used twice: it is given back to the kernel after each watch
  * @param most registers on every CPU that may be taken now
+ * @param nowNs a steady clock
  */
-export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () => number): HeldRegisters {
+export function heldRegisters(
+  cpus: readonly number[],
+  keeps: boolean,
+  most: () => number,
+  nowNs: () => bigint = monotonicNs,
+): HeldRegisters {
   /** The first taken first. */
   const idle: HeldRegister[] = [];
   let count = 0;
@@ -124,6 +129,12 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
   let leaving = 0;
   let orders = 0;
   let changes = 0;
+  let longestNs = 0n;
+
+  /** Takes note of a wait for the kernel. */
+  function waited(fromNs: bigint, untilNs: bigint): void {
+    if (untilNs - fromNs > longestNs) longestNs = untilNs - fromNs;
+  }
 
   function close(register: HeldRegister): void {
     count -= 1;
@@ -148,7 +159,7 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
 
   function open({ addr, sizeBytes, kind }: WatchedBytes, mostRetries: number): TakeResult {
     using opened = new DisposableStack();
-    const beganNs = monotonicNs();
+    const beganNs = nowNs();
     const perCpu: CpuRegister[] = [];
     let retries = 0;
     for (const cpu of cpus) {
@@ -163,15 +174,18 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
     }
     opened.move();
     count += 1;
-    const heldUntilNs = heldUntil(beganNs, monotonicNs());
-    const register: HeldRegister = { kind, perCpu, heldUntilNs, order: orders++, changes };
+    const takenNs = nowNs();
+    waited(beganNs, takenNs);
+    const register: HeldRegister = { kind, perCpu, takenNs, order: orders++, changes };
     return { ok: true, register, retries };
   }
 
   function retarget(register: HeldRegister, { addr, sizeBytes, kind }: WatchedBytes): TakeResult | null {
+    const beganNs = nowNs();
     register.kind = kind;
-    if (register.perCpu.every(({ event }) => retargetWatchpoint(event, addr, sizeBytes, kind)))
-      return { ok: true, register, retries: 0 };
+    const hasAll = register.perCpu.every(({ event }) => retargetWatchpoint(event, addr, sizeBytes, kind));
+    waited(beganNs, nowNs());
+    if (hasAll) return { ok: true, register, retries: 0 };
     close(register);
     return null;
   }
@@ -202,7 +216,7 @@ export function heldRegisters(cpus: readonly number[], keeps: boolean, most: () 
     give(register) {
       // Where each watch takes one of its own, the next one may take this at once.
       if (!keeps) close(register);
-      else if (register.changes !== changes || monotonicNs() >= register.heldUntilNs) giveBack(register);
+      else if (register.changes !== changes || nowNs() >= heldUntil(register.takenNs, longestNs)) giveBack(register);
       else {
         idle.push(register);
         idle.sort((a, b) => a.order - b.order);
