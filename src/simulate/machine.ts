@@ -165,7 +165,7 @@ export function simulatedMachine(
       lookAgain: () => false,
       summary: () => ({ wanted: REGISTERS, free_at_start: REGISTERS, least: REGISTERS, candidates: [] }),
     },
-    isGivingBack: false,
+    giveBack: () => false,
     nowNs: () => BigInt(Math.round(now)),
     // Its policy takes no time.
     cpuNs: () => 0,

@@ -22,8 +22,11 @@ export interface WatchMachine extends Disposable {
   narrow(cpus: readonly number[]): void;
   readonly calibration: Calibration;
   readonly registers: RegisterRoom;
-  /** True while registers go back to the kernel: nothing is armed meanwhile, as taking one would wait for them. */
-  readonly isGivingBack: boolean;
+  /**
+   * Gives registers back to the kernel that were held long enough.
+   * @returns true while some go back: nothing is armed meanwhile, as taking one would wait for them
+   */
+  giveBack(): boolean;
   /** CLOCK_MONOTONIC. */
   nowNs(): bigint;
   /** CPU time of the thread that polls. */
@@ -110,9 +113,7 @@ export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMach
       lookAgain: (watching, nowNs) => room.lookAgain(Math.max(watching, held.count), nowNs),
       summary: room.summary,
     },
-    get isGivingBack() {
-      return held.isGivingBack;
-    },
+    giveBack: held.giveBack,
     nowNs: monotonicNs,
     cpuNs: threadCpuNs,
     nextGeneration: program.nextGeneration,

@@ -257,7 +257,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
 
   /** Arms what the budget and the free registers allow; false when nothing more can be done now. */
   function armNext(nowNs: bigint): boolean {
-    if (machine.isGivingBack) return false;
+    if (machine.giveBack()) return false;
     const elapsedNs = Number(nowNs - beginNs);
     reservations.expire(finishedNs);
     const { held, heldLong } = choice.isBudgeted ? reservations : { held: active.held(), heldLong: 0 };

@@ -51,18 +51,21 @@ export type TakeResult =
 export interface HeldRegisters extends Disposable {
   /** Registers on every CPU that are taken, those that no watch has among them, and those that go back. */
   readonly count: number;
-  /** True while some go back to the kernel, by another thread: to take one meanwhile is to wait for it. */
-  readonly isGivingBack: boolean;
   /**
    * Gives a register for these bytes.
    * @param retries how often to ask again where none is free
    * @param behind the kernel must look at it after that one
    */
   take(bytes: WatchedBytes, retries: number, behind?: HeldRegister): TakeResult;
-  /** Takes back a register that is stopped, which is held for another watch or goes back to the kernel. */
+  /** Takes back a register that is stopped, for another watch. */
   give(register: HeldRegister): void;
   /**
-   * Gives back to the kernel those that no watch has, and the others after their watch: of CPUs that were added they have
+   * Gives back to the kernel, by another thread, those that no watch has and that were held long enough.
+   * @returns true while some go back: to take one meanwhile is to wait for it
+   */
+  giveBack(): boolean;
+  /**
+   * Closes those that no watch has, and gives the others back after their watch: of CPUs that were added they have
    * none, and what they have of a CPU that was off line is dead.
    */
   cpusChanged(): void;
@@ -141,7 +144,7 @@ export function heldRegisters(
     for (const { event } of register.perCpu) event[Symbol.dispose]();
   }
 
-  function giveBack(register: HeldRegister): void {
+  function closeAside(register: HeldRegister): void {
     let left = register.perCpu.length;
     leaving += left;
     for (const { event } of register.perCpu) {
@@ -194,9 +197,6 @@ export function heldRegisters(
     get count() {
       return count;
     },
-    get isGivingBack() {
-      return leaving > 0;
-    },
     take(bytes, retries, behind) {
       const mayBe = ({ order }: HeldRegister): boolean => behind === undefined || order > behind.order;
       const isFull = count >= most();
@@ -215,12 +215,21 @@ export function heldRegisters(
     },
     give(register) {
       // Where each watch takes one of its own, the next one may take this at once.
-      if (!keeps) close(register);
-      else if (register.changes !== changes || nowNs() >= heldUntil(register.takenNs, longestNs)) giveBack(register);
-      else {
-        idle.push(register);
-        idle.sort((a, b) => a.order - b.order);
+      if (!keeps) {
+        close(register);
+        return;
       }
+      idle.push(register);
+      idle.sort((a, b) => a.order - b.order);
+    },
+    giveBack() {
+      const now = nowNs();
+      const isOld = (one: HeldRegister): boolean => one.changes !== changes || now >= heldUntil(one.takenNs, longestNs);
+      for (const one of idle.filter(isOld)) {
+        idle.splice(idle.indexOf(one), 1);
+        closeAside(one);
+      }
+      return leaving > 0;
     },
     cpusChanged() {
       changes += 1;

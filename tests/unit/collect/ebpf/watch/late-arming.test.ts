@@ -50,14 +50,15 @@ test("watches begin in registers that were given back, though time goes by from 
 });
 
 test("no watch begins while registers go back to the kernel, and others do when that is over", () => {
-  const machine = { ...simulatedMachine(idleWorld(), USUAL_POLICY), isGivingBack: false };
+  let goBack = false;
+  const machine = { ...simulatedMachine(idleWorld(), USUAL_POLICY), giveBack: () => goBack };
   using source = watchOver(machine, watchingOf([regionOf(WORDS)]));
   const begun: boolean[] = [];
   for (let now = 0; now < RUN_NS; now += 5 * MS) {
     machine.setNow(now);
-    machine.isGivingBack = now < RUN_NS / 2;
+    goBack = now < RUN_NS / 2;
     source.poll(BigInt(now));
-    if (source.arm(BigInt(now))) begun.push(machine.isGivingBack);
+    if (source.arm(BigInt(now))) begun.push(goBack);
   }
   expect(begun.length).toBeGreaterThan(10);
   expect(begun).not.toContain(true);
