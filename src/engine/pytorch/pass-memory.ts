@@ -67,7 +67,7 @@ const [SOON_NS, SELDOM_NS] = [8_000_000_000, 64_000_000_000];
 const ALIKE = 1 / 8;
 /** A look lasts so long at least and at most, and as many passes between. */
 const [LEAST_NS, MOST_NS, PASSES] = [100_000_000, 2_000_000_000, 4];
-/** It ends before, where so many were seen from begin to end. */
+/** It ends before, where so many were seen from begin to end: behind its end a call must have been seen, as of the next one. */
 const ENOUGH_PASSES = 8;
 /** Of one look: a program that allocates more is let alone until the next. */
 const MOST_BLOCKS = 65_536;
@@ -203,7 +203,7 @@ export function passMemory(): PassMemory {
       }
       if (Number(now_ns - turn.begin_ns) >= distanceNs) turn = { begin_ns: now_ns, isOver: false };
       if (Number(now_ns - turn.begin_ns) >= asked) return false;
-      return (look?.blocks ?? 0) < MOST_BLOCKS && (look?.ended ?? 0) < ENOUGH_PASSES;
+      return (look?.blocks ?? 0) < MOST_BLOCKS && (look?.ended ?? 0) <= ENOUGH_PASSES;
     },
     close: () => void close(),
     takeTold() {

@@ -125,6 +125,19 @@ describe("what passes allocate", () => {
     expect(memory.isAsking(9n * SECOND, 50, 1e6)).toBe(true);
   });
 
+  test("is seen whole in eight passes, though behind the last one nothing is allocated before it is known to have ended", () => {
+    const memory = looked();
+    let now = SECOND;
+    for (let pass = 1; memory.isAsking(now, 3, 1e6); pass++, now += MS) {
+      memory.begin(pass);
+      memory.allocate(0x1000n, 8, pass, now + 1n);
+      memory.free(0x1000n, now + 2n);
+      memory.end(pass, now + 3n);
+    }
+    memory.close();
+    expect(memory.takeTold()?.passes).toBe(8);
+  });
+
   test("is looked at half as often after each look that told as many allocations as the one before, once a minute at last", () => {
     expect(looksOf(() => 200, 250_000)).toEqual([0, 8000, 24_000, 56_000, 120_000, 184_000, 248_000]);
   });
