@@ -80,8 +80,13 @@ describe.if(!calibration.countsEveryTrap)("a register that is held", () => {
     held.cpusChanged();
     expect(held.count).toBe(1);
     held.give(second.register);
+    const third = held.take(bytes, 50);
+    if (!third.ok) throw new Error("no register");
+    expect(third.register).not.toBe(second.register);
     await givenBack(held);
-    expect(held.count).toBe(0);
+    expect(held.count).toBe(1);
+    held.give(third.register);
+    expect(held.giveBack()).toBe(false);
   });
   test("stops itself at each limit, as often as it is let go, whether it stopped the time before or not", async () => {
     const below = Array.from({ length: 6 }, () => [8, 3] as const);

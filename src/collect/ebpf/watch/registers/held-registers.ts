@@ -198,7 +198,8 @@ export function heldRegisters(
       return count;
     },
     take(bytes, retries, behind) {
-      const mayBe = ({ order }: HeldRegister): boolean => behind === undefined || order > behind.order;
+      const mayBe = (one: HeldRegister): boolean =>
+        one.changes === changes && (behind === undefined || one.order > behind.order);
       const isFull = count >= most();
       const found =
         idle.find((one) => one.kind === bytes.kind && mayBe(one)) ?? (isFull ? idle.find(mayBe) : undefined);
