@@ -13,7 +13,7 @@ import { withFitted } from "./fitting-sequence.ts";
 import { heldBytes, type Moment } from "./held-bytes.ts";
 import { joinedRequests } from "./join-requests.ts";
 import { requestBatches } from "./request-batches.ts";
-import { heldTokens, type RequestFigure, requestFigure } from "./request-figures.ts";
+import { heldTokens, type RequestFigure, requestFigure, UNKNOWN_ROWS } from "./request-figures.ts";
 import { namedSummary, notOurs, summaryOf, waitedInVain } from "./request-summary.ts";
 import { servedRequests, withRetention } from "./request-writers.ts";
 import { decodingPid, type RequestBatches, type RequestRow } from "./sequence-batches.ts";
@@ -40,11 +40,12 @@ export function figuresOfRequests(
   const batches = requestBatches(rows, steps, origin_ns);
   const fitted = rows.map((row, i) => withFitted(row, batches[i] ?? null));
   const held = heldBytes(kvRows, lastBatches(fitted, batches, decodingPid(steps)));
+  const whyNoRows = kvRows.untold ?? UNKNOWN_ROWS;
   const ours = rows.map((row, i) => ({
     row,
-    figure: requestFigure(row, batches[i] ?? null, origin_ns, held.get(row.request_id) ?? null),
+    figure: requestFigure(row, batches[i] ?? null, origin_ns, held.get(row.request_id) ?? null, whyNoRows),
   }));
-  const figures = joinedRequests(ours, engineRequests(steps, kvRows.tensors, origin_ns).figures);
+  const figures = joinedRequests(ours, engineRequests(steps, kvRows.tensors, origin_ns).figures, whyNoRows);
   return withRetention(figures, kvRows, servedRequests(fitted, batches), decodingPid(steps));
 }
 

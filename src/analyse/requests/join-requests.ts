@@ -3,7 +3,7 @@
  * name is or begins with (vLLM puts the number of the prompt and a random word behind it, each with a dash before).
  */
 
-import { between, bunchedText, type RequestFigure, reasonsText } from "./request-figures.ts";
+import { between, bunchedText, type RequestFigure, reasonsText, UNKNOWN_ROWS } from "./request-figures.ts";
 import type { RequestRow } from "./sequence-batches.ts";
 
 /** A request of our client, and its figures without the engine's names. */
@@ -42,7 +42,7 @@ function engineRequest(
 }
 
 /** What is known of a request by both; where both tell tokens, it is the server that says what was asked of it. */
-function joined({ row, figure }: OwnRequest, engine: RequestFigure): RequestFigure {
+function joined({ row, figure }: OwnRequest, engine: RequestFigure, whyNoRows: string): RequestFigure {
   const wait_ns = between(row.timestamp_ns, engine.timestamp_ns);
   const evaluated_tokens = figure.evaluated_tokens ?? engine.evaluated_tokens;
   const reused_tokens = figure.reused_tokens ?? engine.reused_tokens;
@@ -58,7 +58,7 @@ function joined({ row, figure }: OwnRequest, engine: RequestFigure): RequestFigu
     sequence_by: engine.sequence_by,
     kv_bytes: engine.kv_bytes,
     saved_bytes: engine.saved_bytes,
-    why: reasonsText(engine.kv_bytes === null ? "not all rows of its sequence are known" : null, bunchedText(row)),
+    why: reasonsText(engine.kv_bytes === null ? whyNoRows : null, bunchedText(row)),
   };
 }
 
@@ -66,8 +66,13 @@ function joined({ row, figure }: OwnRequest, engine: RequestFigure): RequestFigu
  * The figures of our requests, with what the engine knows of those that it names, and behind them the requests of others, numbered
  * on from ours.
  * @param ours in order of their numbers
+ * @param whyNoRows why the bytes of a request are not known, where they are not
  */
-export function joinedRequests(ours: readonly OwnRequest[], named: readonly RequestFigure[]): RequestFigure[] {
+export function joinedRequests(
+  ours: readonly OwnRequest[],
+  named: readonly RequestFigure[],
+  whyNoRows: string = UNKNOWN_ROWS,
+): RequestFigure[] {
   if (named.length === 0) return ours.map(({ figure }) => figure);
   const names = byBeginning(named);
   const taken = new Set<RequestFigure>();
@@ -75,7 +80,7 @@ export function joinedRequests(ours: readonly OwnRequest[], named: readonly Requ
     const engine = engineRequest(row, names);
     if (typeof engine === "string") return { ...figure, why: reasonsText(engine, bunchedText(row)) };
     taken.add(engine);
-    return joined({ row, figure }, engine);
+    return joined({ row, figure }, engine, whyNoRows);
   });
   const last = figures.at(-1)?.request_id ?? 0;
   const others = named.filter((one) => !taken.has(one));

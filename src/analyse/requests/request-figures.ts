@@ -52,11 +52,15 @@ export function reasonsText(...reasons: readonly (string | null)[]): string | nu
   return those.length === 0 ? null : those.join("; ");
 }
 
+/** Why the bytes of a request are not known, where nothing says more. */
+export const UNKNOWN_ROWS = "not all rows of its sequence are known";
+
 /** Why the wait or the bytes of a request are not known; null where both are. */
 function whyNot(
   { status, http_status, first_token_ns, sequence_id, output_tokens }: RequestRow,
   batches: RequestBatches | null,
   kv_bytes: bigint | null,
+  whyNoRows: string,
 ): string | null {
   if (first_token_ns === null) return whyNoToken(status, http_status);
   if (sequence_id === null)
@@ -65,19 +69,21 @@ function whyNot(
   if (output_tokens === null) return "the server does not say how many tokens it had";
   if (batches.first_ns === null) return "its first batch was not seen";
   if (batches.last_ns === null) return "its last batch was not seen";
-  return kv_bytes === null ? "not all rows of its sequence are known" : null;
+  return kv_bytes === null ? whyNoRows : null;
 }
 
 /**
  * The figures of one request.
  * @param originNs from which the batches count
  * @param kv_bytes of KV rows that its sequence held behind its last batch; null where they are not known
+ * @param whyNoRows why they are not
  */
 export function requestFigure(
   asked: RequestRow,
   batches: RequestBatches | null,
   originNs: bigint,
   kv_bytes: bigint | null,
+  whyNoRows: string = UNKNOWN_ROWS,
 ): RequestFigure {
   const row = withFitted(asked, batches);
   const { timestamp_ns, first_token_ns, last_token_ns } = row;
@@ -106,6 +112,6 @@ export function requestFigure(
     kv_bytes,
     saved_bytes: savedBytes(row, kv_bytes),
     ...NOTHING_KEPT,
-    why: reasonsText(whyNot(row, batches, kv_bytes), bunched),
+    why: reasonsText(whyNot(row, batches, kv_bytes, whyNoRows), bunched),
   };
 }

@@ -47,6 +47,14 @@ describe("requests of our client that the engine names", () => {
     });
   });
 
+  test("say why no row of any sequence is known", () => {
+    const untold = "the run holds more than 5 tokens";
+    const [figure] = joinedRequests(ours(row(1, "a")), [named("a", { kv_bytes: null })], untold);
+    expect(figure?.why).toBe(untold);
+    const [other] = joinedRequests(ours(row(1, "a")), [named("a", { kv_bytes: null })]);
+    expect(other?.why).toBe("not all rows of its sequence are known");
+  });
+
   test("are found where they were cut before an answer came, by the name that they were sent with, and of chats too", () => {
     const cut = { status: "cut", http_status: null, first_token_ns: null, last_token_ns: null } as const;
     const [figure] = joinedRequests(ours(row(1, "chatcmpl-a1", cut)), [

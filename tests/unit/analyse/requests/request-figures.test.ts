@@ -150,6 +150,14 @@ describe("the figures of requests", () => {
     expect(why({ output_tokens: null })).toContain("how many tokens it had");
     expect(why({ output_tokens: 50 })).toBe("its last batch was not seen");
     expect(why({})).toBe("not all rows of its sequence are known");
+    const untold = requestFigure(
+      request(1),
+      requestBatches([request(1)], steps, ORIGIN)[0] ?? null,
+      ORIGIN,
+      null,
+      "too many",
+    );
+    expect(untold.why).toBe("too many");
     expect(why({}, [])).toContain("no batch of its sequence");
     expect(why({}, [...steps, batch(9900, [[1, 0, 1]], 9)])).toContain("one process that decodes");
     const [unsaid] = requestFigures([request(1, { prompt_tokens: 7 })], steps, new Map());
