@@ -40,7 +40,7 @@ export function figuresOfRequests(
   const batches = requestBatches(rows, steps, origin_ns);
   const fitted = rows.map((row, i) => withFitted(row, batches[i] ?? null));
   const held = heldBytes(kvRows, lastBatches(fitted, batches, decodingPid(steps)));
-  const whyNoRows = kvRows.untold ?? UNKNOWN_ROWS;
+  const whyNoRows = (kvRows.has_no_room ? kvRows.untold : null) ?? UNKNOWN_ROWS;
   const ours = rows.map((row, i) => ({
     row,
     figure: requestFigure(row, batches[i] ?? null, origin_ns, held.get(row.request_id) ?? null, whyNoRows),

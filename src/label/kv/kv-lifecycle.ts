@@ -51,6 +51,8 @@ export interface KvRows {
   readonly early: EarlyRows | null;
   /** Why the lives of some rows cannot be told, which are left out then; null where all are told. */
   readonly untold: string | null;
+  /** Set where none is told because there is no memory for them. */
+  readonly has_no_room?: true;
 }
 
 /** One number for a token in a tensor. */
@@ -319,6 +321,6 @@ export function kvRows(
     if (!(error instanceof MrmTraceError) || error.code !== "environment") throw error;
     const nothing = { tokens: [], tensors: [], rooms: [], roomOf: [], copies: [], confirmed: new Set<number>() };
     const untold = `${error.message}; analyse with --memory 2GiB tells more`;
-    return { ...nothing, contradicted: 0, rowless_bytes: 0, early: null, untold };
+    return { ...nothing, contradicted: 0, rowless_bytes: 0, early: null, untold, has_no_room: true };
   }
 }
