@@ -33,16 +33,16 @@ export async function startOllama(
     stdout: "ignore",
     stderr: Bun.file(join(folder, "serve.log")),
   });
+  await using starting = new AsyncDisposableStack();
+  starting.defer(async () => {
+    child.kill("SIGTERM");
+    await child.exited;
+  });
   for (let i = 0; i < 300 && !(await fetch(url).catch(() => null))?.ok; i++) await Bun.sleep(100);
   const modelfile = join(folder, "Modelfile");
   const lines = Object.entries(parameters).map(([name, value]) => `PARAMETER ${name} ${value}\n`);
   writeFileSync(modelfile, `FROM ${model}\n${TEMPLATE}${lines.join("")}`);
   await run([command, "create", MODEL, "-f", modelfile], env);
-  return {
-    pid: child.pid,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await child.exited;
-    },
-  };
+  const owned = starting.move();
+  return { pid: child.pid, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
