@@ -13,8 +13,12 @@ export const exponential = (random: Random): number => -Math.log(1 - random());
 /** One access of a word. */
 export type Hit = readonly [time: number, op: number];
 
+/** Those within the run, in order of time. */
+export const inRun = <One extends readonly [time: number, ...number[]]>(hits: readonly One[], run: number): One[] =>
+  hits.filter(([time]) => time >= 0 && time < run).sort((a, b) => a[0] - b[0]);
+
 export function trace(hits: Hit[], run = RUN_NS): WordTrace {
-  const inside = hits.filter(([time]) => time >= 0 && time < run).sort((a, b) => a[0] - b[0]);
+  const inside = inRun(hits, run);
   const time_ns = new Float64Array(inside.length);
   const op = new Uint8Array(inside.length);
   inside.forEach(([time, kind], i) => {

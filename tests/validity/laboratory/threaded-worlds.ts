@@ -1,8 +1,8 @@
 /** Threads on CPUs of their own, which share words or divide them: each CPU has its registers, its ring and its budget. */
 import { OP } from "../../../src/schema/operation.ts";
-import type { WordTrace, World, WorldKind, WorldStratum } from "../../../src/simulate/world.ts";
+import type { WordTrace, WorldKind } from "../../../src/simulate/world.ts";
 import type { Random } from "../../../src/statistics/prng.ts";
-import { exponential, MS, one, RUN_NS, SECOND, timesFrom, tokens, WORDS, words } from "./shapes.ts";
+import { exponential, inRun, MS, one, RUN_NS, SECOND, timesFrom, tokens, WORDS, words } from "./shapes.ts";
 
 const US = 1000;
 const TOKEN_NS = 10 * MS;
@@ -11,7 +11,7 @@ const TOKEN_NS = 10 * MS;
 type ThreadHit = readonly [time: number, op: number, cpu: number];
 
 function traceOf(hits: readonly ThreadHit[]): WordTrace {
-  const inside = hits.filter(([time]) => time >= 0 && time < RUN_NS).sort((a, b) => a[0] - b[0]);
+  const inside = inRun(hits, RUN_NS);
   return {
     time_ns: Float64Array.from(inside, ([time]) => time),
     op: Uint8Array.from(inside, ([, op]) => op),
@@ -20,13 +20,6 @@ function traceOf(hits: readonly ThreadHit[]): WordTrace {
 }
 
 const oneOf = (random: Random, count: number): number => Math.floor(random() * count);
-
-const world = (
-  region_type: WorldStratum["region_type"],
-  list: readonly WordTrace[],
-  cpus: number,
-  rest: Partial<World> = {},
-): World => one(region_type, list, { cpus, ...rest });
 
 /** Weights of which each thread reads its own part of a token, or whatever part is left. */
 const divided = (threads: number, fixed: boolean): WorldKind => ({
@@ -38,7 +31,7 @@ const divided = (threads: number, fixed: boolean): WorldKind => ({
       const own = word % threads;
       return traceOf(begins.map((begin) => [begin + place, OP.load, fixed ? own : oneOf(random, threads)]));
     });
-    return world("weight", list, threads, { token_period_ns: TOKEN_NS });
+    return one("weight", list, { cpus: threads, token_period_ns: TOKEN_NS });
   },
 });
 
@@ -60,7 +53,7 @@ const readByAll = (threads: number, withinUs: number): WorldKind => ({
         ]),
       );
     }, WORDS / threads);
-    return world("activation", list, threads);
+    return one("activation", list, { cpus: threads });
   },
 });
 
@@ -77,7 +70,7 @@ const halfIdle = (times: number): WorldKind => ({
       const mine = cpu === 0 ? all : all.filter(isBusy);
       return traceOf(mine.map((time, i) => [time, i % 3 === 0 ? OP.store : OP.load, cpu]));
     }, WORDS / 2);
-    return world("unknown", list, 2);
+    return one("unknown", list, { cpus: 2 });
   },
 });
 
@@ -96,7 +89,7 @@ const counted = (threads: number, times: number): WorldKind => ({
         ),
       WORDS / 4,
     );
-    return world("runtime", list, threads);
+    return one("runtime", list, { cpus: threads });
   },
 });
 
@@ -118,7 +111,7 @@ const moving = (everyMs: number): WorldKind => ({
         }),
       );
     }, WORDS / 2);
-    return world("activation", list, 4);
+    return one("activation", list, { cpus: 4 });
   },
 });
 
