@@ -166,6 +166,7 @@ export function simulatedMachine(
       summary: () => ({ wanted: REGISTERS, free_at_start: REGISTERS, least: REGISTERS, candidates: [] }),
     },
     giveBack: () => false,
+    isReady: () => true,
     nowNs: () => BigInt(Math.round(now)),
     // Its policy takes no time.
     cpuNs: () => 0,

@@ -1,5 +1,6 @@
 /** Watches on words drawn at random from the live regions, each with the design that its turn asks for. */
 import { wholeStratum } from "../../../regions/sampled-stratum.ts";
+import type { WatchMode } from "../../../schema/words.ts";
 import type { Random } from "../../../statistics/prng.ts";
 import { chooseDesign, type Design, type DesignFacts, notAhead } from "./design.ts";
 import { createDrawer, type Draw, type DrawRegion, drawWord, frameOf, lineMate } from "./draw.ts";
@@ -22,14 +23,25 @@ export interface DrawSources {
 /** A turn that gives a short watch of one register, whatever is watched. */
 const SHORT = { turn: 0.5, regionType: "unknown", hasRowsAhead: false, needsPair: false } as const;
 
+/** What a turn gives, and the share of the turns of its stratum that go to its words whatever is written next. */
+interface Choice {
+  readonly design: Design;
+  readonly share: number;
+}
+
 /** A turn that waits for registers. */
 interface Pending {
   readonly draw: Draw;
   readonly turn: number;
+  /** What waits for registers of its kinds; null where it is chosen when enough are free. */
+  readonly choice: Choice | null;
   readonly from: readonly DrawRegion[];
   /** True where the bytes that were drawn are no more. */
   readonly isGone: boolean;
 }
+
+/** Modes of the watches of a turn: those of a cohort begin together. */
+const modesOf = ({ name, mode }: Design): readonly WatchMode[] => (name === "cohort" ? [mode, mode] : [mode]);
 
 /** @param random decides draws and designs; nothing else may take from it */
 export function drawnWatches(sources: DrawSources, random: Random): WatchChoice {
@@ -50,6 +62,16 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
       hasRowsAhead,
       needsPair: needsPair.has(region.stratum),
     };
+  }
+
+  function choose(facts: DesignFacts): Choice | null {
+    const design = chooseDesign(facts, random);
+    return design === null ? null : { design, share: notAhead(facts) };
+  }
+
+  /** What the turn of this draw waits for: chosen anew at each look, it would be what there are registers for. */
+  function waitingFor({ region }: Draw): Choice | null {
+    return pending?.draw.region.stratum === region.stratum ? pending.choice : null;
   }
 
   /**
@@ -104,13 +126,14 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
       }
       const turn = pending?.turn ?? random();
       const ahead = aheadOf(draw);
-      const facts = factsOf(draw, turn, ahead.length > 0, room);
-      const design = chooseDesign(facts, random);
+      const choice = waitingFor(draw) ?? choose(factsOf(draw, turn, ahead.length > 0, room));
+      const isReady = choice !== null && room.isReady(modesOf(choice.design));
       // The draw waits for its registers: another in its place would be a choice by what is running.
-      pending = design === null ? { draw, turn, from: regions, isGone: false } : null;
-      if (design === null) return null;
+      pending = isReady ? null : { draw, turn, choice, from: regions, isGone: false };
+      if (choice === null || !isReady) return null;
+      const { design, share } = choice;
       // What a turn may give to the rows ahead it does not give to the other words.
-      const drawWeight = draw.drawWeight * (design.name === "ahead" ? 1 : notAhead(facts));
+      const drawWeight = draw.drawWeight * (design.name === "ahead" ? 1 : share);
       return wordsOf({ ...draw, drawWeight }, design, ahead);
     },
     learn(stratum, { mode, seen }) {

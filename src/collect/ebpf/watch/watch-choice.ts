@@ -28,6 +28,8 @@ export interface Room {
   /** Registers that long watches hold. */
   readonly longRegisters: number;
   isWatched(draw: Draw): boolean;
+  /** True where watches of these modes can be armed together now; else their registers are made ready, which takes some looks. */
+  isReady(modes: readonly WatchMode[]): boolean;
 }
 
 /** Whether bytes that were drawn from a region are gone. */

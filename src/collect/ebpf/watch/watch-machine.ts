@@ -5,7 +5,8 @@ import { onlineCpus } from "../../../kernel/cpus.ts";
 import { monotonicNs, threadCpuNs, tickNs } from "../../../kernel/libc.ts";
 import type { Looks } from "../../../kernel/looks.ts";
 import type { LedgerPlace, LedgerRow } from "../../../schema/ledger.ts";
-import { type ArmedWatch, type ArmResult, armHeld, beginTogether, type WatchSpec } from "./arm.ts";
+import type { WatchMode } from "../../../schema/words.ts";
+import { type ArmedWatch, type ArmResult, armHeld, beginTogether, registersOf, type WatchSpec } from "./arm.ts";
 import type { Calibration } from "./calibrate.ts";
 import { heldRegisters } from "./registers/held-registers.ts";
 import { type RegisterRoom, registerRoom } from "./registers/register-room.ts";
@@ -27,6 +28,8 @@ export interface WatchMachine extends Disposable {
    * @returns true while some go back: nothing is armed meanwhile, as taking one would wait for them
    */
   giveBack(): boolean;
+  /** As `Room` has it. */
+  isReady(modes: readonly WatchMode[]): boolean;
   /** CLOCK_MONOTONIC. */
   nowNs(): bigint;
   /** CPU time of the thread that polls. */
@@ -114,6 +117,7 @@ export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMach
       summary: room.summary,
     },
     giveBack: held.giveBack,
+    isReady: (modes) => held.isReady(modes.map((mode) => registersOf(mode).map(({ kind }) => kind))),
     nowNs: monotonicNs,
     cpuNs: threadCpuNs,
     nextGeneration: program.nextGeneration,

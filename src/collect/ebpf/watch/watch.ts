@@ -270,6 +270,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       longRegisters: heldLong,
       longestNs: pace.longestNs(elapsedNs),
       isWatched: active.isWatched,
+      isReady: machine.isReady,
     });
     if (planned === null) return false;
     for (const one of planned) {

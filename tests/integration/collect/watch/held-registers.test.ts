@@ -45,6 +45,11 @@ async function givenBack(registers: HeldRegisters): Promise<void> {
   expect(registers.giveBack()).toBe(true);
   while (registers.giveBack()) await Bun.sleep(1);
 }
+/** A clock by which the kernel makes us wait 50 ms for whatever it is asked. */
+function waitingLong(): () => bigint {
+  let now_ns = 0n;
+  return () => (now_ns += 50_000_000n);
+}
 if (calibration.countsEveryTrap) process.stderr.write("skipped: registers cannot be held before Linux 6.10\n");
 
 /** How often this thread gave up its CPU to wait, as it does for a lock: not how often a rival took it. */
@@ -191,6 +196,97 @@ describe.if(!calibration.countsEveryTrap)("a register that is held", () => {
     timed.give(first.register);
     timed.give(second.register);
     expect([timed.giveBack(), timed.count]).toEqual([false, 2]);
+  });
+  test("is taken by another thread where the kernel makes us wait long, in place of one of another kind", async () => {
+    const clock = { now_ns: 0n };
+    let waits_ns = 0n;
+    using timed = heldRegisters(
+      CPUS,
+      true,
+      () => MOST,
+      () => (clock.now_ns += waits_ns),
+    );
+    const [w, rw] = [WATCHPOINT.write, WATCHPOINT.read_write];
+    const takeAll = (kinds: readonly number[]) => {
+      const results = kinds.map((kind) => timed.take({ addr: program.word, sizeBytes: 8, kind }, 0));
+      const registers = results.map((result) => {
+        if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
+        return result.register;
+      });
+      for (const register of registers) timed.give(register);
+      return registers.map(({ order }) => order);
+    };
+    expect(takeAll([rw, w, rw, rw])).toEqual([0, 1, 2, 3]);
+    // Nobody was waited for so far: to change a kind takes as long as to take another.
+    expect(timed.isReady([[w], [w]])).toBe(true);
+    waits_ns = 50_000_000n;
+    expect(takeAll([w, w])).toEqual([1, 0]);
+    waits_ns = 0n;
+    expect(timed.isReady([[w], [w]])).toBe(true);
+    // Of a pair that of stores is the first.
+    expect(
+      timed.isReady([
+        [w, rw],
+        [w, rw],
+      ]),
+    ).toBe(true);
+    expect(timed.isReady([[w], [w], [w]])).toBe(false);
+    await givenBack(timed);
+    expect(timed.count).toBe(3);
+    expect(timed.isReady([[w], [w], [w]])).toBe(false);
+    while (!timed.isReady([[w], [w], [w]])) await Bun.sleep(1);
+    expect([...takeAll([w, w, w]), timed.count]).toEqual([0, 1, 4, 4]);
+    // Behind the last one there is none.
+    for (let looks = 0; !timed.isReady([[w], [w], [w, rw]]); looks++) {
+      expect(looks).toBeLessThan(10_000);
+      timed.giveBack();
+      await Bun.sleep(1);
+    }
+    expect([...takeAll([w, w, w, rw]), timed.count]).toEqual([0, 1, 4, 5, 4]);
+  });
+  test("that another thread took sees every access, as one of our own does", async () => {
+    using timed = heldRegisters(CPUS, true, () => MOST, waitingLong());
+    using other = await openBench({}, timed);
+    const { write, read_write } = WATCHPOINT;
+    const first = timed.take({ addr: 0x1000n, sizeBytes: 8, kind: write }, 0);
+    if (!first.ok) throw new Error("no register");
+    while (!timed.isReady([[write, read_write]])) await Bun.sleep(1);
+    timed.give(first.register);
+    expect([first.register.order, timed.count]).toEqual([0, 3]);
+    for (let turn = 0; turn < 4; turn++) {
+      for (const mode of ["rw", "pair", "w"] as const) {
+        const watched = { pid: program.pid, addr: program.word, mode, trapLimit: turn % 2 === 0 ? 1000 : 8 };
+        const { seen, state } = await other.watch(watched, () => program.tell("inc", 20));
+        expect(new Set(seen.accesses.map(({ op }) => op))).toEqual(new Set(["load_store"]));
+        if (turn % 2 === 0) expect([mode, seen.accesses.length, state.hits]).toEqual([mode, 20, 20]);
+      }
+    }
+  });
+  test("that no thread can take is asked for by us, who take note that there is none", async () => {
+    const bytes = { addr: 0x1000n, sizeBytes: 8, kind: WATCHPOINT.write };
+    using rivals = heldRegisters(CPUS, true, () => MOST);
+    using timed = heldRegisters(CPUS, true, () => MOST, waitingLong());
+    const first = timed.take(bytes, 0);
+    if (!first.ok) throw new Error("no register");
+    const taken = Array.from({ length: MOST - 1 }, () => rivals.take(bytes, 0));
+    for (const result of taken) {
+      if (!result.ok) throw new Error("no register");
+      rivals.give(result.register);
+    }
+    expect(timed.isReady([[WATCHPOINT.write]])).toBe(false);
+    while (!timed.isReady([[WATCHPOINT.write]])) await Bun.sleep(1);
+    expect([timed.count, timed.take(bytes, 0).ok]).toEqual([1, false]);
+    timed.give(first.register);
+  });
+  test("that comes when watching is over goes back at once", async () => {
+    const timed = heldRegisters(CPUS, true, () => MOST, waitingLong());
+    const first = timed.take({ addr: 0x1000n, sizeBytes: 8, kind: WATCHPOINT.write }, 0);
+    if (!first.ok) throw new Error("no register");
+    timed.give(first.register);
+    expect(timed.isReady([[WATCHPOINT.read_write]])).toBe(false);
+    timed[Symbol.dispose]();
+    await registersFree();
+    expect(probeRegisters(CPUS, MOST).count).toBe(MOST);
   });
   test("is not waited for: beside programs that take every CPU a watch hardly ever sleeps in the kernel, as one does that takes a register of its own", async () => {
     const rivals = CPUS.map(() => Bun.spawn(["sh", "-c", "while :; do :; done"]));

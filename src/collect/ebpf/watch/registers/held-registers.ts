@@ -1,21 +1,13 @@
 /** Debug registers that stay taken from one watch to the next: to take one, or to give it back, the kernel makes us wait. */
 import { type Fd, monotonicNs } from "../../../../kernel/libc.ts";
-import { pause } from "../../../../kernel/urgent.ts";
 import {
   beginWatchpoint,
-  openWatchpoint,
   refreshWatchpoint,
   retargetWatchpoint,
   stopWatchpoint,
 } from "../../../../kernel/watchpoint.ts";
-
-/** What a register is to trap on. */
-export interface WatchedBytes {
-  readonly addr: bigint;
-  readonly sizeBytes: number;
-  /** Of WATCHPOINT. */
-  readonly kind: number;
-}
+import { openRegister, type WatchedBytes } from "./open-register.ts";
+import { type RegisterThread, registerThread } from "./register-thread.ts";
 
 /** A register of one CPU. */
 export interface CpuRegister {
@@ -65,13 +57,18 @@ export interface HeldRegisters extends Disposable {
    */
   giveBack(): boolean;
   /**
+   * Whether watches can have their registers at once, or after a wait that is short on this machine. Where waits are long, what they lack is
+   * taken by another thread, in place of one that no watch has where no more may be taken: ask again at a later look.
+   * @param watches kinds of each, in the order in which the kernel must look at them
+   */
+  isReady(watches: readonly (readonly number[])[]): boolean;
+  /**
    * Closes those that no watch has, and gives the others back after their watch: of CPUs that were added they have
    * none, and what they have of a CPU that was off line is dead.
    */
   cpusChanged(): void;
 }
 
-const ENOSPC = 28;
 /** So long a register is held: another tracer may want one too. */
 const LEAST_HOLD_NS = 10_000_000_000n;
 const MOST_HOLD_NS = 600_000_000_000n;
@@ -81,14 +78,14 @@ const MOST_HOLD_NS = 600_000_000_000n;
  */
 const HOLD_TIMES = 1000n;
 
+/** A kernel that made us wait so long is not waited for where another thread can do it. */
+const LONG_NS = 50_000_000n;
+
 /** When a register that was taken at a time may go back. @param waitedNs the longest wait for one so far */
 export function heldUntil(takenNs: bigint, waitedNs: bigint): bigint {
   const wanted = HOLD_TIMES * waitedNs;
   return takenNs + (wanted < LEAST_HOLD_NS ? LEAST_HOLD_NS : wanted > MOST_HOLD_NS ? MOST_HOLD_NS : wanted);
 }
-
-/** A register that was just closed may be counted as taken for a moment. */
-const RETRY_PAUSE_MS = 0.2;
 
 function cpuRegister(cpu: number, event: Fd, keeps: boolean): CpuRegister {
   let isNew = true;
@@ -118,18 +115,23 @@ function cpuRegister(cpu: number, event: Fd, keeps: boolean): CpuRegister {
  * @param keeps false where a register cannot be used twice: it is given back to the kernel after each watch
  * @param most registers on every CPU that may be taken now
  * @param nowNs a steady clock
+ * @param thread takes registers where the kernel makes us wait long
  */
 export function heldRegisters(
   cpus: readonly number[],
   keeps: boolean,
   most: () => number,
   nowNs: () => bigint = monotonicNs,
+  thread: RegisterThread = registerThread(),
 ): HeldRegisters {
   /** The first taken first. */
   const idle: HeldRegister[] = [];
   let count = 0;
   /** Of CPUs, that are being closed. */
   let leaving = 0;
+  /** One is being taken by the other thread; one could not be taken there. */
+  let isComing = false;
+  let isRefused = false;
   let orders = 0;
   let changes = 0;
   let longestNs = 0n;
@@ -156,31 +158,70 @@ export function heldRegisters(
     }
   }
 
+  /** Gives one back that no watch has. */
+  function letGo(one: HeldRegister): void {
+    idle.splice(idle.indexOf(one), 1);
+    closeAside(one);
+  }
+
+  function keep(register: HeldRegister): void {
+    idle.push(register);
+    idle.sort((a, b) => a.order - b.order);
+  }
+
+  function takeAside(kind: number): void {
+    const [beganNs, asked, since] = [nowNs(), [...cpus], changes];
+    count += 1;
+    isComing = true;
+    thread.order(kind, asked, (events) => {
+      isComing = false;
+      isRefused = events === null;
+      if (events === null) {
+        count -= 1;
+        return;
+      }
+      const register = newRegister(kind, events, asked, since);
+      waited(beganNs, register.takenNs);
+      keep(register);
+    });
+  }
+
+  /**
+   * The first kind that no register is there for, with those that are left for it to come in their place; null where there is one for each.
+   * @param watches as `isReady` gets them
+   */
+  function missing(watches: readonly (readonly number[])[]): { kind: number; left: readonly HeldRegister[] } | null {
+    const left = idle.filter((one) => one.changes === changes);
+    for (const kinds of watches) {
+      let behind = -1;
+      for (const kind of kinds) {
+        const found = left.find((one) => one.kind === kind && one.order > behind);
+        if (found === undefined) return { kind, left };
+        left.splice(left.indexOf(found), 1);
+        behind = found.order;
+      }
+    }
+    return null;
+  }
+
   function closeIdle(): void {
     for (const register of idle.splice(0)) close(register);
   }
 
-  function open({ addr, sizeBytes, kind }: WatchedBytes, mostRetries: number): TakeResult {
-    using opened = new DisposableStack();
+  /** @param events of the CPUs at `since` changes of these */
+  function newRegister(kind: number, events: readonly Fd[], on: readonly number[], since: number): HeldRegister {
+    const perCpu = events.map((event, i) => cpuRegister(on[i] as number, event, keeps));
+    return { kind, perCpu, takenNs: nowNs(), order: orders++, changes: since };
+  }
+
+  function open(bytes: WatchedBytes, mostRetries: number): TakeResult {
     const beganNs = nowNs();
-    const perCpu: CpuRegister[] = [];
-    let retries = 0;
-    for (const cpu of cpus) {
-      let result = openWatchpoint(addr, sizeBytes, kind, cpu);
-      while (!result.ok && result.errno === ENOSPC && retries < mostRetries) {
-        retries += 1;
-        pause(RETRY_PAUSE_MS);
-        result = openWatchpoint(addr, sizeBytes, kind, cpu);
-      }
-      if (!result.ok) return { ok: false, errno: result.errno, retries };
-      perCpu.push(cpuRegister(cpu, opened.use(result.event), keeps));
-    }
-    opened.move();
+    const result = openRegister(bytes, cpus, mostRetries);
+    if (!result.ok) return result;
     count += 1;
-    const takenNs = nowNs();
-    waited(beganNs, takenNs);
-    const register: HeldRegister = { kind, perCpu, takenNs, order: orders++, changes };
-    return { ok: true, register, retries };
+    const register = newRegister(bytes.kind, result.events, cpus, changes);
+    waited(beganNs, register.takenNs);
+    return { ok: true, register, retries: result.retries };
   }
 
   function retarget(register: HeldRegister, { addr, sizeBytes, kind }: WatchedBytes): TakeResult | null {
@@ -220,22 +261,36 @@ export function heldRegisters(
         close(register);
         return;
       }
-      idle.push(register);
-      idle.sort((a, b) => a.order - b.order);
+      keep(register);
     },
     giveBack() {
       const now = nowNs();
       const isOld = (one: HeldRegister): boolean => one.changes !== changes || now >= heldUntil(one.takenNs, longestNs);
-      for (const one of idle.filter(isOld)) {
-        idle.splice(idle.indexOf(one), 1);
-        closeAside(one);
-      }
+      for (const one of idle.filter(isOld)) letGo(one);
       return leaving > 0;
+    },
+    isReady(watches) {
+      if (!keeps || longestNs < LONG_NS) return true;
+      if (isComing || leaving > 0) return false;
+      const lack = missing(watches);
+      // Whoever arms finds out that there is none, and takes note of it.
+      if (lack === null || isRefused) {
+        isRefused = false;
+        return true;
+      }
+      const [first] = lack.left;
+      if (count < most()) takeAside(lack.kind);
+      else if (first === undefined) return true;
+      else letGo(first);
+      return false;
     },
     cpusChanged() {
       changes += 1;
       closeIdle();
     },
-    [Symbol.dispose]: closeIdle,
+    [Symbol.dispose]() {
+      closeIdle();
+      thread[Symbol.dispose]();
+    },
   };
 }

@@ -3,7 +3,7 @@ import type { SeenAccesses } from "../../../../../src/collect/ebpf/watch/accesse
 import type { DrawRegion } from "../../../../../src/collect/ebpf/watch/draw.ts";
 import { drawnWatches } from "../../../../../src/collect/ebpf/watch/drawn-watches.ts";
 import type { Room, WatchChoice } from "../../../../../src/collect/ebpf/watch/watch-choice.ts";
-import type { RegionType } from "../../../../../src/schema/words.ts";
+import type { RegionType, WatchMode } from "../../../../../src/schema/words.ts";
 import { seededDraws } from "../../../../../src/statistics/prng.ts";
 
 const regionAt = (addr: bigint, region_type: RegionType = "activation"): DrawRegion => ({
@@ -21,6 +21,7 @@ const room = (freeRegisters: number): Room => ({
   longRegisters: 0,
   longestNs: Number.POSITIVE_INFINITY,
   isWatched: () => false,
+  isReady: () => true,
 });
 
 /** One trap of which decoding could not tell whether it read or wrote. */
@@ -49,6 +50,26 @@ function untilOneWaits(choice: WatchChoice): void {
   for (let i = 0; i < 1000; i++) if (choice.next(room(1)) === null) return;
   throw new Error("no turn waited");
 }
+
+test("a turn waits with its word and its design until registers of its kinds are ready, and asks for those of a cohort together", () => {
+  const { memory, choice } = watches(1, [regionAt(0x1000n, "kv_cache")]);
+  const { choice: other } = watches(1, [regionAt(0x1000n, "kv_cache")]);
+  const seen = new Set<string>();
+  for (let i = 0; i < 400; i++) {
+    const asked: string[] = [];
+    const notReady = { ...room(4), isReady: (modes: readonly WatchMode[]) => asked.push(modes.join()) < 0 };
+    for (let looks = 0; looks < 3; looks++) expect(choice.next(notReady)).toBeNull();
+    // Where memory came meanwhile it gets another word.
+    if (i > 0) memory.regions = [...memory.regions];
+    expect(choice.next(notReady)).toBeNull();
+    expect(new Set(asked).size).toBe(1);
+    const planned = choice.next(room(4)) ?? [];
+    expect(planned.length === 2 ? "w,w" : planned[0]?.design.mode).toBe(asked[0]);
+    if (i === 0) expect(planned).toEqual([...(other.next(room(4)) ?? [])]);
+    for (const modes of asked) seen.add(modes);
+  }
+  expect(seen).toEqual(new Set(["w", "rw", "pair", "w,w"]));
+});
 
 describe("a turn that waits for the registers of a pair", () => {
   test.each([1, 2, 3, 4, 5])("waits on where memory comes, and then watches what is there, seed %p", (seed) => {
