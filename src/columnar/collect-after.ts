@@ -17,3 +17,20 @@ export function collectAfter(amount: number): (made: number) => void {
     Bun.gc(true);
   };
 }
+
+/**
+ * Tells that work was done: where the process holds so many bytes more than it did at least since the last time, what is used no longer is
+ * collected. For work that leaves behind more or less, by what it is about.
+ */
+export function collectGrown(bytes: number): () => void {
+  let least = Number.POSITIVE_INFINITY;
+  return () => {
+    const now = process.memoryUsage.rss();
+    if (now <= least + bytes) {
+      least = Math.min(least, now);
+      return;
+    }
+    Bun.gc(true);
+    least = process.memoryUsage.rss();
+  };
+}

@@ -50,7 +50,7 @@ export function regionFigures(input: AnalysisInput, index: PlaceIndex): RegionFi
     const rows: MetricRow[] = [];
     for (const family of FAMILIES) {
       const figures = figuresTold(family, group, rows);
-      workedOver(group);
+      workedOver();
       for (const { name, unit } of family.metrics) {
         for (const figure of figures) if (figure.metric === name) rows.push(rowOf(group, figure, unit));
       }

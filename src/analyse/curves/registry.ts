@@ -74,7 +74,7 @@ export function curveRows(
   return CURVES.flatMap((curveOf) => {
     const curve = curveOf(group, rows, regions);
     if (curve === null) return [];
-    workedOver(group);
+    workedOver();
     const points = curve.points.length > 0 ? curve.points : [NO_POINT];
     return points.map((point) => rowOf(place, curve, point));
   });

@@ -118,7 +118,7 @@ export function figuresOf(group: Group, families: readonly MetricFamily[] = METR
     if (!applies(family, group)) continue;
     const blind = unseen(family, group);
     const computed = blind.length === 0 ? figuresTold(family, group, rows) : [];
-    if (computed.length > 0) workedOver(group);
+    if (computed.length > 0) workedOver();
     const refused = refusals(family, group, computed);
     const stated = refused.length === 0 && blind.length > 0 ? blind : computed;
     const figures = [...stated, ...refused].filter((figure, _, all) => !isIdle(figure, group.input, all));

@@ -29,20 +29,27 @@ function decodedUpTo(batches: readonly SequenceBatch[], start: number, from: num
   return end;
 }
 
+/** A sequence, and when its first and its last batch began. */
+interface TimedSequence {
+  readonly sequence: number;
+  readonly batches: readonly SequenceBatch[];
+  readonly first_ns: number;
+  readonly last_ns: number;
+}
+
 /** Every one that the tokens and times of a request allow. */
-function candidatesOf(
-  request: RequestRow,
-  bySequence: ReadonlyMap<number, readonly SequenceBatch[]>,
-  originNs: bigint,
-): Candidate[] {
+function candidatesOf(request: RequestRow, sequences: readonly TimedSequence[], originNs: bigint): Candidate[] {
   const { prompt_tokens: prompt, evaluated_tokens, output_tokens, first_token_ns, last_token_ns } = request;
   if (prompt === null || output_tokens === null || first_token_ns === null || last_token_ns === null) return [];
   const sent_ns = Number(request.timestamp_ns - originNs);
+  const began_ns = Number(first_token_ns - originNs);
   const ended_ns = Number(last_token_ns - originNs);
   // The last token of an answer is never put in, or it is, and what comes of it thrown away.
   const [last, mostEnd] = [prompt + output_tokens - 2, prompt + output_tokens];
-  return [...bySequence].flatMap(([sequence, batches]) => {
-    const until = begunBy(batches, Number(first_token_ns - originNs));
+  // A server may have had thousands of sequences in all, and a few at a time.
+  const then = sequences.filter(({ first_ns, last_ns }) => first_ns <= began_ns && last_ns >= sent_ns);
+  return then.flatMap(({ sequence, batches }) => {
+    const until = begunBy(batches, began_ns);
     const found: Candidate[] = [];
     for (let i = until - 1; i >= 0 && (batches[i]?.begin_ns ?? 0) >= sent_ns; i--) {
       const batch = batches[i];
@@ -67,10 +74,16 @@ export function fittedBatches(
   bySequence: ReadonlyMap<number, readonly SequenceBatch[]>,
   originNs: bigint,
 ): ReadonlyMap<number, RequestBatches> {
+  const sequences = [...bySequence].map(([sequence, batches]) => ({
+    sequence,
+    batches,
+    first_ns: batches[0]?.begin_ns ?? Number.POSITIVE_INFINITY,
+    last_ns: batches.at(-1)?.begin_ns ?? Number.NEGATIVE_INFINITY,
+  }));
   const open = new Map(
     requests
       .filter(({ sequence_id }) => sequence_id === null)
-      .map((request) => [request.request_id, candidatesOf(request, bySequence, originNs)] as const),
+      .map((request) => [request.request_id, candidatesOf(request, sequences, originNs)] as const),
   );
   const found = new Map<number, RequestBatches>();
   const given = new Set<string>();

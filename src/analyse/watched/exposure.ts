@@ -1,5 +1,5 @@
 /** What one watch saw inside one span: the time that it was given, the part of it that it saw, and its passes. */
-import { firstIndex } from "../../statistics/first-index.ts";
+import { countBelow } from "../../statistics/first-index.ts";
 import type { WatchSample } from "../input/input.ts";
 import { isInside, type Span } from "../input/span.ts";
 import { firstNumbers, mergePasses, type Passes } from "./passes.ts";
@@ -25,11 +25,6 @@ export interface Exposure {
   /** Passes that begin in a piece of the span: their numbers in `passes`, and their begins. */
   readonly inside: Uint32Array;
   readonly inside_ns: Float64Array;
-}
-
-/** Index of the first element >= value. */
-function lowerBound(sorted: Float64Array, value: number): number {
-  return firstIndex(sorted.length, (i) => (sorted[i] ?? 0) < value);
 }
 
 /** When a watch looked at a span, without anything that it saw there. */
@@ -95,7 +90,7 @@ function insideOf(span: Span, { start_ns }: Passes, some: Uint32Array): Pick<Exp
 export function exposureIn(watch: WatchSample, span: Span, gapNs: number, wider?: Exposure): Exposure | null {
   const given = givenIn(watch, span);
   if (given === null) return null;
-  const from = lowerBound(watch.hit_ns, given.begin_ns);
+  const from = countBelow(watch.hit_ns, given.begin_ns);
   let last = watch.hit_ns.length;
   while (last > from && (watch.hit_ns[last - 1] ?? 0) > given.end_ns) last -= 1;
   const isSame = wider?.from === from && wider.to === last;

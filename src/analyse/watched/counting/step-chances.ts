@@ -1,5 +1,5 @@
 /** The chance of a step to be held by a window: by the times that watches were given while it began. */
-import { firstIndex } from "../../../statistics/first-index.ts";
+import { countBelow, countUpTo } from "../../../statistics/first-index.ts";
 import type { WatchSet } from "../../input/watch-set.ts";
 import { FEWEST_OF_LAW } from "../dwell-laws.ts";
 
@@ -12,24 +12,25 @@ function beyond(set: WatchSet, members: readonly number[]): Longer {
   const terms = members
     .map((i) => [(set.exposures[i]?.watch.dwell_limit_ns ?? 0) - set.gap_ns, set.weights.bytes[i] ?? 0] as const)
     .sort(([a], [b]) => b - a);
-  const sums: [time: number, weight: number][] = [[0, 0]];
-  for (const [time, weight] of terms) {
-    const [t, w] = sums.at(-1) ?? [0, 0];
-    sums.push([t + weight * time, w + weight]);
+  const negative = Float64Array.from(terms, ([time]) => -time);
+  const sums = new Float64Array(terms.length + 1);
+  const weights = new Float64Array(terms.length + 1);
+  for (const [k, [time, weight]] of terms.entries()) {
+    sums[k + 1] = (sums[k] ?? 0) + weight * time;
+    weights[k + 1] = (weights[k] ?? 0) + weight;
   }
   return (time) => {
-    const [t, w] = sums[firstIndex(terms.length, (k) => (terms[k]?.[0] ?? 0) > time)] ?? [0, 0];
-    return t - w * time;
+    const longer = countBelow(negative, -time);
+    return (sums[longer] ?? 0) - (weights[longer] ?? 0) * time;
   };
 }
 
 /** The law of the watch that began last before a moment. */
 function lawBefore({ exposures, law }: WatchSet): (moment_ns: number) => number {
   const inOrder = [...exposures.keys()].sort((a, b) => (exposures[a]?.armed_ns ?? 0) - (exposures[b]?.armed_ns ?? 0));
-  return (moment) => {
-    const next = firstIndex(inOrder.length, (k) => (exposures[inOrder[k] ?? 0]?.armed_ns ?? 0) <= moment);
-    return law[inOrder[Math.max(0, next - 1)] ?? 0] ?? 0;
-  };
+  const armed = Float64Array.from(inOrder, (i) => exposures[i]?.armed_ns ?? 0);
+  const laws = Uint32Array.from(inOrder, (i) => law[i] ?? 0);
+  return (moment) => laws[Math.max(0, countUpTo(armed, moment) - 1)] ?? 0;
 }
 
 /**

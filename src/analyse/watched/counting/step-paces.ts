@@ -1,6 +1,6 @@
 /** Stretches of a run by the pace of its steps: the time that a watch is given follows it, so that watches of one stretch do not tell what those of another would hold. */
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
-import { firstIndex } from "../../../statistics/first-index.ts";
+import { countBelow, firstIndex } from "../../../statistics/first-index.ts";
 import type { WatchSet } from "../../input/watch-set.ts";
 import { meanInLives } from "../drawn-lives.ts";
 
@@ -22,11 +22,15 @@ const pacesOfSteps = new WeakMap<Float64Array, Uint32Array>();
 
 /** The number of the pace before each step, from the shortest steps on. */
 function pacesOf(begin_ns: Float64Array): Uint32Array {
+  // One for all steps: there may be a hundred thousand.
+  const scratch = new Float64Array(LAST_STEPS);
   const before = begin_ns.map((_, k) => {
     const end = Math.max(k, Math.min(2, begin_ns.length - 1));
     const from = Math.max(0, end - LAST_STEPS);
-    const periods = begin_ns.subarray(from + 1, end + 1).map((begin, i) => begin - (begin_ns[from + i] ?? begin));
-    return periods.sort()[periods.length >> 1] ?? 0;
+    const count = Math.max(0, end - from);
+    const periods = count === LAST_STEPS ? scratch : scratch.subarray(0, count);
+    for (let i = 0; i < count; i++) periods[i] = (begin_ns[from + i + 1] ?? 0) - (begin_ns[from + i] ?? 0);
+    return periods.sort()[count >> 1] ?? 0;
   });
   const lower: number[] = [];
   for (const pace of before.toSorted()) if (lower.length === 0 || pace > ALIKE * (lower.at(-1) ?? 0)) lower.push(pace);
@@ -77,12 +81,15 @@ export function paceWeights(set: WatchSet, members: readonly number[], held: Hel
       if (mine !== undefined) mine[which] = (mine[which] ?? 0) + size;
     }
   }
-  const before = (time: number): number => firstIndex(begin_ns.length, (k) => (begin_ns[k] ?? 0) < time);
+  const running = new Float64Array(begin_ns.length + 1);
   const paces = parts.map((mine, pace): Pace => {
-    const running = new Float64Array(begin_ns.length + 1);
     for (let k = 0; k < begin_ns.length; k++)
       running[k + 1] = (running[k] ?? 0) + (paceOf[k] === pace ? (held.sizes[k] ?? 0) : 0);
-    const lived = meanInLives(set, members, (from, end) => (running[before(end)] ?? 0) - (running[before(from)] ?? 0));
+    const lived = meanInLives(
+      set,
+      members,
+      (from, end) => (running[countBelow(begin_ns, end)] ?? 0) - (running[countBelow(begin_ns, from)] ?? 0),
+    );
     return { parts: mine, lived: lived ?? 0, numbers: [pace] };
   });
   const all = paces.reduce((sum, pace) => sum + sumOf(pace.parts), 0);

@@ -1,6 +1,6 @@
 /** Windows of whole steps: those that begin first after a watch was armed, each with its chance to be one of them. */
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
-import { firstIndex } from "../../../statistics/first-index.ts";
+import { countBelow, countUpTo, firstIndex } from "../../../statistics/first-index.ts";
 import { mean } from "../../../statistics/mean.ts";
 import { MOST_LEFT } from "../../../statistics/quantile-inversion.ts";
 import { coveredNs } from "../../input/span.ts";
@@ -81,8 +81,8 @@ function holdable(set: WatchSet, i: number, reach: Reach): readonly [first: numb
   const { begin_ns, turn_end_ns } = set.span.steps;
   const earliest = reachOf(set, reach);
   const begin = exposure.armed_ns + set.gap_ns;
-  const first = firstIndex(begin_ns.length, (k) => (begin_ns[k] ?? 0) < begin);
-  const over = firstIndex(begin_ns.length, (k) => (turn_end_ns[k] ?? 0) <= exposure.window_end_ns);
+  const first = countBelow(begin_ns, begin);
+  const over = countUpTo(turn_end_ns, exposure.window_end_ns);
   const others = firstIndex(begin_ns.length, (k) => earliest(k) <= begin);
   return [first, Math.max(first, Math.min(over, others))];
 }
@@ -217,15 +217,17 @@ function chancesOf(set: WatchSet, cells: readonly Cell[], reach: Reach): (step: 
   return (k, since) => {
     const begin = begin_ns[k] ?? 0;
     const length = (turn_end_ns[k] ?? begin) - begin;
-    return ways.reduce((sum, { most, longerFrom }) => {
+    let sum = 0;
+    for (const { most, longerFrom } of ways) {
       const longer = longerFrom(begin);
       const from = Math.max(
         begin_ns[k - most] ?? Number.NEGATIVE_INFINITY,
         earliest(k),
         Math.max(armed, since) + set.gap_ns,
       );
-      return sum + longer(length) - longer(length + Math.max(0, begin - from));
-    }, 0);
+      sum = sum + longer(length) - longer(length + Math.max(0, begin - from));
+    }
+    return sum;
   };
 }
 
