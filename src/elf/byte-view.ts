@@ -46,7 +46,7 @@ export function byteView(source: ByteSource): ByteView {
       if (!holds(offset, 1)) return null;
       const window = source.slice(offset, limit + 1);
       const size = window.indexOf(0);
-      return size < 0 ? null : String.fromCharCode(...window.subarray(0, size));
+      return size < 0 ? null : Buffer.from(window.buffer, window.byteOffset, size).toString("latin1");
     },
     bytes(offset, size) {
       const view = viewAt(offset, size);

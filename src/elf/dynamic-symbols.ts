@@ -35,22 +35,29 @@ export const ENTRY_BYTES = 24;
 /** A table beyond these is left alone: the largest libraries have some 100,000 symbols, whose names take some 10 MiB. */
 const MOST_SYMBOLS = 1 << 22;
 const MOST_NAME_BYTES = 1 << 26;
+/** Entries that are read at a time. */
+const WINDOW_ENTRIES = 512;
 /** High bit of a version index: not the version that a new link would take. */
 const HIDDEN_VERSION = 0x8000;
 
-/** The defined function, ifunc or object of an entry, and where its name lies in the table of strings; null for anything else. */
-export function symbolEntry(
-  view: ByteView,
-  segments: readonly Segment[],
-  entry: number,
-): { readonly symbol: Omit<DynamicSymbol, "name">; readonly nameOffset: number } | null {
-  const nameOffset = view.u32(entry);
-  const type = TYPES.get(((view.u8(entry + 4) ?? 0) & 15) as 1);
-  const vaddr = view.u64(entry + 8);
-  const sizeBytes = view.u64(entry + 16);
-  if (nameOffset === null || vaddr === null || sizeBytes === null || type === undefined) return null;
-  if (view.u16(entry + 6) === 0) return null;
-  return { symbol: { type, vaddr, fileOffset: fileOffsetOf(segments, vaddr), sizeBytes }, nameOffset };
+/** An entry that defines a function, an ifunc or an object. */
+interface SymbolEntry {
+  readonly symbol: Omit<DynamicSymbol, "name">;
+  /** Where its name lies in the table of strings. */
+  readonly nameOffset: number;
+}
+
+/** A u64 as a number: exact up to 2^53, rounded above. */
+const wordAt = (view: DataView, place: number): number =>
+  view.getUint32(place + 4, true) * 2 ** 32 + view.getUint32(place, true);
+
+/** The entry at a place of a table, all of which is there; null where it defines nothing. */
+export function symbolEntry(entries: DataView, place: number, segments: readonly Segment[]): SymbolEntry | null {
+  const type = TYPES.get((entries.getUint8(place + 4) & 15) as 1);
+  if (type === undefined || entries.getUint16(place + 6, true) === 0) return null;
+  const vaddr = wordAt(entries, place + 8);
+  const symbol = { type, vaddr, fileOffset: fileOffsetOf(segments, vaddr), sizeBytes: wordAt(entries, place + 16) };
+  return { symbol, nameOffset: entries.getUint32(place, true) };
 }
 
 /** Opens the tables named by PT_DYNAMIC, else by the .dynsym section header. */
@@ -64,12 +71,14 @@ export function dynamicSymbolTable(
   const symbolsAt = dynamic.symbols ?? section()?.offset ?? null;
   const namesAt = dynamic.names ?? sections()[section()?.link ?? -1]?.offset ?? null;
 
-  function symbolAt(index: number): { symbol: Omit<DynamicSymbol, "name">; nameAt: number; hidden: boolean } | null {
-    if (symbolsAt === null || namesAt === null) return null;
-    const entry = symbolEntry(view, segments, symbolsAt + index * ENTRY_BYTES);
-    if (entry === null) return null;
+  /** Entries from a number on, as a copy, so that names can be read beside; null where they are not all there. */
+  function entriesFrom(index: number, n: number): DataView | null {
+    const bytes = symbolsAt === null ? null : view.bytes(symbolsAt + index * ENTRY_BYTES, n * ENTRY_BYTES);
+    return bytes === null ? null : new DataView(bytes.slice().buffer);
+  }
+  function isHidden(index: number): boolean {
     const version = dynamic.versions === null ? 0 : (view.u16(dynamic.versions + index * 2) ?? 0);
-    return { symbol: entry.symbol, nameAt: namesAt + entry.nameOffset, hidden: (version & HIDDEN_VERSION) !== 0 };
+    return (version & HIDDEN_VERSION) !== 0;
   }
   function countOf(): number {
     const named = section();
@@ -78,17 +87,20 @@ export function dynamicSymbolTable(
     return dynamic.hash === null ? 0 : (view.u32(dynamic.hash + 4) ?? 0);
   }
   /** As many as it is told, and no more than the file has room for. */
-  const count = (): number => Math.min(countOf(), Math.floor(view.length / ENTRY_BYTES));
+  const count = (): number => Math.min(countOf(), Math.floor((view.length - (symbolsAt ?? 0)) / ENTRY_BYTES));
   let cache: Map<string, DynamicSymbol> | null = null;
   function readAll(): Map<string, DynamicSymbol> {
     const symbols = new Map<string, DynamicSymbol>();
     const n = count();
-    if (n > MOST_SYMBOLS) return symbols;
+    if (n > MOST_SYMBOLS || namesAt === null) return symbols;
     let nameBytes = 0;
+    let entries: DataView | null = null;
     for (let index = 1; index < n; index++) {
-      const found = symbolAt(index);
-      const name = found && view.text(found.nameAt);
-      if (!found || !name || (found.hidden && symbols.has(name))) continue;
+      const within = (index - 1) % WINDOW_ENTRIES;
+      if (within === 0) entries = entriesFrom(index, Math.min(WINDOW_ENTRIES, n - index));
+      const found = entries === null ? null : symbolEntry(entries, within * ENTRY_BYTES, segments);
+      const name = found === null ? null : view.text(namesAt + found.nameOffset);
+      if (found === null || !name || (isHidden(index) && symbols.has(name))) continue;
       // Names may lie over each other, and take many times the bytes of the file.
       nameBytes += name.length;
       if (nameBytes > MOST_NAME_BYTES) return new Map();
@@ -105,9 +117,10 @@ export function dynamicSymbolTable(
     const wanted = new TextEncoder().encode(name);
     let hidden: DynamicSymbol | undefined;
     for (const index of gnuHashCandidates(view, dynamic.gnuHash, wanted)) {
-      const found = symbolAt(index);
-      if (!found || !view.textEquals(found.nameAt, wanted)) continue;
-      if (!found.hidden) return { name, ...found.symbol };
+      const entry = entriesFrom(index, 1);
+      const found = entry === null ? null : symbolEntry(entry, 0, segments);
+      if (found === null || namesAt === null || !view.textEquals(namesAt + found.nameOffset, wanted)) continue;
+      if (!isHidden(index)) return { name, ...found.symbol };
       hidden ??= { name, ...found.symbol };
     }
     return hidden;

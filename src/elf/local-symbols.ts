@@ -28,16 +28,11 @@ export function localFunctions(
     const bytes = view.bytes(table.offset + from, Math.min(windowBytes, table.sizeBytes - from));
     if (bytes === null) break;
     const entries = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    // The window may be written over by the next read, and an entry is read anew.
-    const hits: number[] = [];
     for (let i = 0; i + ENTRY_BYTES <= bytes.length; i += ENTRY_BYTES) {
-      if (places.has(entries.getUint32(i, true))) hits.push(from + i);
-    }
-    for (const hit of hits) {
-      const entry = symbolEntry(view, segments, table.offset + hit);
-      const name = entry === null ? undefined : places.get(entry.nameOffset);
-      if (entry === null || name === undefined || entry.symbol.type !== "function") continue;
-      if (!found.has(name)) found.set(name, { name, ...entry.symbol });
+      const name = places.get(entries.getUint32(i, true));
+      if (name === undefined || found.has(name)) continue;
+      const entry = symbolEntry(entries, i, segments);
+      if (entry?.symbol.type === "function") found.set(name, { name, ...entry.symbol });
     }
   }
   return found;

@@ -3,7 +3,7 @@
  * was there, latest birth first: binary searches over typed arrays. A stretch is laid out when somebody first asks for it,
  * so memory does not follow from how many places, addresses and moments could meet.
  */
-import { collectAfter } from "../../columnar/collect-after.ts";
+import { collectAfter, collectGrown } from "../../columnar/collect-after.ts";
 import { everyRow, numberOrder } from "../../columnar/keys/number-order.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import { goneNs, type Places } from "./places.ts";
@@ -39,8 +39,10 @@ const STRETCH_BIRTHS = 1024;
 const MOST_HELD = 1 << 20;
 /** Stretches of a process whose rows are not put into order again. */
 const MANY_STRETCHES = 16;
-/** What is laid out until what that left behind is collected. */
+/** Places that are gathered until what that left behind is collected. */
 const COLLECT_AFTER = 1 << 17;
+/** To lay a stretch out leaves a hundred times as much behind as it holds. */
+const COLLECT_AFTER_BYTES = 64 * 2 ** 20;
 
 const NONE: Slices = {
   cuts: new Float64Array(0),
@@ -139,7 +141,7 @@ export function placeIndex(places: Places): PlaceIndex {
   const rowAt = (position: number): number => (order === null ? position : (order[position] as number));
   const processes = new Map<number, ProcessPlaces>();
   let held = 0;
-  const laidOut = collectAfter(COLLECT_AFTER);
+  const laidOut = collectGrown(COLLECT_AFTER_BYTES);
   let lastPid = -1;
   let last: ProcessPlaces | null = null;
   let stretchBegin = Number.POSITIVE_INFINITY;
@@ -149,7 +151,7 @@ export function placeIndex(places: Places): PlaceIndex {
 
   function hold(more: number): void {
     held += more;
-    laidOut(more);
+    laidOut();
     if (held <= MOST_HELD) return;
     for (const [pid, { members, slices: laid }] of processes) {
       // What is put into order in a moment is forgotten; of others only what was laid out.
