@@ -108,9 +108,7 @@ function spreadsOf(
   let used = 0;
   for (const [r, times] of resamples.entries()) {
     curve.resampled(times, places, out);
-    replicates.forEach((shares, k) => {
-      shares[r] = out[columns[k] ?? 0] ?? Number.NaN;
-    });
+    for (let k = 0; k < columns.length; k++) (replicates[k] as Float64Array)[r] = out[columns[k] ?? 0] ?? Number.NaN;
     if (Number.isNaN(out[0] ?? Number.NaN)) continue;
     used += 1;
     for (let k = 0; k < places.length; k++) {

@@ -84,8 +84,9 @@ export function curveOf(sample: RecurrentSample, times: Uint16Array | null): Cur
  * stored on the way.
  */
 function endedOfOneLaw(sample: RecurrentSample, times: Uint16Array, stops: Uint32Array, out: Float64Array): void {
-  const { time, event, unit, weight } = sample;
-  const { sum: all } = weights(sample, 1, times);
+  const { time, event, unit, weight, unit_weight } = sample;
+  let all = 0;
+  for (let i = 0; i < unit_weight.length; i++) all += (unit_weight[i] ?? 0) * (times[i] ?? 0);
   if (!(all > 0)) {
     out.fill(Number.NaN);
     return;
@@ -97,10 +98,13 @@ function endedOfOneLaw(sample: RecurrentSample, times: Uint16Array, stops: Uint3
   for (let k = 0; k < stops.length; k++) {
     const stop = Math.min(stops[k] ?? 0, time.length);
     for (; i < stop; i++) {
+      // A third of the units are not drawn, at random: to compute with their zeros is faster than to find out each time whether to.
       const w = (weight[i] ?? 0) * (times[unit[i] ?? 0] ?? 0);
-      if (w === 0) continue;
       const after = risk - w;
-      if (event[i] === 1) left = after <= least ? 0 : left * (1 - w / risk);
+      if (event[i] === 1) {
+        if (after > least) left *= 1 - w / risk;
+        else if (w > 0) left = 0;
+      }
       risk = after;
     }
     out[k] = 1 - left;
