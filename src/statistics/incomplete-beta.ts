@@ -58,6 +58,8 @@ export function inverseIncompleteBeta(a: number, b: number, p: number, precision
   let hi = 1;
   for (let i = 0; i < 200 && hi - lo > precision * hi; i++) {
     const mid = (lo + hi) / 2;
+    // Between two numbers that follow each other lies none.
+    if (mid === lo || mid === hi) break;
     if (incompleteBeta(a, b, mid) < p) lo = mid;
     else hi = mid;
   }
