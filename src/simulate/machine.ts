@@ -6,6 +6,7 @@ import type { Trap } from "../collect/ebpf/watch/traps.ts";
 import type { WatchMachine } from "../collect/ebpf/watch/watch-machine.ts";
 import { OP } from "../schema/operation.ts";
 import { ROLE } from "../schema/shared-numbers.ts";
+import { countBelow } from "../statistics/first-index.ts";
 import { isWrite } from "./word-times.ts";
 import type { Policy, WordTrace, World, WorldStratum } from "./world.ts";
 
@@ -55,18 +56,6 @@ const OPS: Record<number, DecodedAccess["op"]> = {
   [OP.store]: "store",
   [OP.load_store]: "load_store",
 };
-
-/** First index with a time of `from` or later. */
-export function firstFrom(times: Float64Array, from: number): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((times[middle] ?? 0) < from) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
 
 interface Armed {
   readonly spec: WatchSpec;
@@ -183,7 +172,7 @@ export function simulatedMachine(
         return BigInt(Math.round(now));
       };
       const letGo = (): void => {
-        one.next = firstFrom(trace.time_ns, now);
+        one.next = countBelow(trace.time_ns, now);
         for (const cpu of cpus) one.on.add(cpu);
       };
       return { ok: true, watch: { registers: cpus.length, retries: 0, letGo, expose() {}, disarm } };

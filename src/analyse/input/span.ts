@@ -44,9 +44,16 @@ export interface SpanSteps {
   readonly counts: Readonly<Record<Step, Float64Array>>;
 }
 
-/** Number of the first piece that ends after a time. */
+/** Number of the first piece that ends after a time: asked for every pass of every watch, so nothing is called on the way. */
 function pieceAfter({ end_ns }: Span, time: number): number {
-  return firstIndex(end_ns.length, (i) => (end_ns[i] ?? 0) <= time);
+  let low = 0;
+  let high = end_ns.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((end_ns[middle] ?? 0) <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** True where a time lies in a piece of the span. */

@@ -1,5 +1,5 @@
 /** Times between passes in which other watches were armed: they tell how long a program stands still then, and of which of them the windows have too few. */
-import { firstIndex } from "../../../statistics/first-index.ts";
+import { countBelow } from "../../../statistics/first-index.ts";
 import type { Interval } from "../../../statistics/interval.ts";
 import { mean } from "../../../statistics/mean.ts";
 import type { WatchSample } from "../../input/input.ts";
@@ -24,9 +24,7 @@ export function armingsOf(watches: readonly Pick<WatchSample, "begin_ns">[]): Ar
   let begins: Float64Array | null = null;
   return (from, end) => {
     begins ??= Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
-    const all = begins;
-    const begun = (moment: number): number => firstIndex(all.length, (i) => (all[i] ?? 0) < moment);
-    return begun(end) - begun(from);
+    return countBelow(begins, end) - countBelow(begins, from);
   };
 }
 

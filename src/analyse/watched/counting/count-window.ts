@@ -1,7 +1,7 @@
 /** The time after its arming in which the passes of a watch are counted: the same for a whole stratum, and for small strata together. */
 
 import { carryingUnits } from "../../../statistics/carrying-units.ts";
-import { firstIndex } from "../../../statistics/first-index.ts";
+import { countBelow } from "../../../statistics/first-index.ts";
 import { coveredNs } from "../../input/span.ts";
 import type { WatchSet } from "../../input/watch-set.ts";
 import type { Exposure } from "../exposure.ts";
@@ -89,21 +89,17 @@ export function passCountIn(set: WatchSet, i: number, length: number): number {
   return exposure === undefined ? 0 : passCountBetween(exposure, ...windowOf(set, i, length));
 }
 
-/** Number in `inside` of the first pass that begins at a moment or later. */
-const firstFrom = ({ inside_ns }: Exposure, moment: number): number =>
-  firstIndex(inside_ns.length, (p) => (inside_ns[p] ?? 0) < moment);
-
 /** Passes of an exposure that begin inside the span from one moment up to another: their numbers in `exposure.passes`, ascending. */
 export function passesBetween(exposure: Exposure, begin: number, end: number): Uint32Array {
-  const { inside } = exposure;
-  const [first, last] = [firstFrom(exposure, begin), firstFrom(exposure, end)];
+  const { inside, inside_ns } = exposure;
+  const [first, last] = [countBelow(inside_ns, begin), countBelow(inside_ns, end)];
   // A copy of a few numbers is small; a view would need a buffer of its own, which is kept as long as they are.
   return first === 0 && last === inside.length ? inside : inside.slice(first, last);
 }
 
 /** How many these are: no list of them is made, as it is asked for every exposure at many lengths. */
-export function passCountBetween(exposure: Exposure, begin: number, end: number): number {
-  return Math.max(0, firstFrom(exposure, end) - firstFrom(exposure, begin));
+export function passCountBetween({ inside_ns }: Exposure, begin: number, end: number): number {
+  return Math.max(0, countBelow(inside_ns, end) - countBelow(inside_ns, begin));
 }
 
 /**
