@@ -35,20 +35,20 @@ export interface Passes {
 /** Columns of so many entries at most are shared. */
 const MOST_SHARED = 256;
 
-/** Columns of the same numbers, by how many there are. */
-function sharedColumns(numberAt: (i: number) => number): (count: number) => Uint32Array {
+/** Columns of the same numbers, by how many there are. @param fill makes them of zeros */
+function sharedColumns(fill: (zeros: Uint32Array) => Uint32Array): (count: number) => Uint32Array {
   const found: Uint32Array[] = [];
   return (count) => {
-    const column = found[count] ?? Uint32Array.from({ length: count }, (_, i) => numberAt(i));
+    const column = found[count] ?? fill(new Uint32Array(count));
     if (count <= MOST_SHARED) found[count] = column;
     return column;
   };
 }
 
-const zeros = sharedColumns(() => 0);
-const ones = sharedColumns(() => 1);
+const zeros = sharedColumns((column) => column);
+const ones = sharedColumns((column) => column.fill(1));
 /** The numbers from 0 up. */
-export const firstNumbers = sharedColumns((i) => i);
+export const firstNumbers = sharedColumns((column) => column.map((_, i) => i));
 
 const isRead = (kind: number | undefined): boolean => kind === OP.load || kind === OP.load_store;
 const isWrite = (kind: number | undefined): boolean => kind === OP.store || kind === OP.load_store;

@@ -18,7 +18,7 @@ import { passRate } from "./rate/pass-rate.ts";
 import { undrawnPasses } from "./rate/undrawn-passes.ts";
 import { withoutTraps } from "./trap-delay.ts";
 import { unwatchedPasses } from "./unwatched.ts";
-import { type AgedRead, writeHistory } from "./write-epoch.ts";
+import { type AgedRead, type WriteEpoch, writeHistory } from "./write-epoch.ts";
 
 export interface TimesSeen {
   readonly estimates: Interval[];
@@ -62,8 +62,29 @@ const STEP = 0.7;
 /** Fewer writes than this and a shorter window is of no use. */
 const FEW_WRITES = 30;
 
+/** Those of some things of ascending passes whose pass is among these. */
+function among<One extends { readonly pass: number }>(passes: Uint32Array, all: readonly One[]): One[] {
+  let next = 0;
+  return all.filter(({ pass }) => {
+    while (next < passes.length && (passes[next] ?? 0) < pass) next++;
+    return passes[next] === pass;
+  });
+}
+
+/** What was written under each watch of a set: every window that is tried asks for it. */
+interface Written {
+  readonly epochs: readonly (readonly WriteEpoch[])[];
+  /** Writes of each. */
+  readonly hits: readonly number[];
+}
+
+const writtenIn = ({ exposures }: WatchSet): Written => ({
+  epochs: exposures.map((exposure) => writeHistory(exposure).epochs),
+  hits: exposures.map(({ passes }) => passes.writes.reduce((sum, writes) => sum + writes, 0)),
+});
+
 /** Write passes that begin within `share` of the windows of the watches with a trap limit of `limit` or more. */
-function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
+function epochsIn(set: WatchSet, { epochs, hits }: Written, limit: number, length: number): Epochs {
   const time_ns = Float64Array.from(set.exposures, ({ watch, armed_ns, window_end_ns }) =>
     watch.trap_limit < limit ? 0 : Math.max(0, Math.min(length, window_end_ns - armed_ns - set.gap_ns)),
   );
@@ -72,7 +93,6 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
   const weights = passWeights(set, windows.time_ns);
   const cases: WriteCase[] = [];
   const counted = new Uint32Array(time_ns.length);
-  const written = set.exposures.map(({ passes }) => passes.writes.reduce((sum, writes) => sum + writes, 0));
   let all = 0;
   let cut = 0;
   let seenNs = 0;
@@ -80,11 +100,10 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
   set.exposures.forEach((exposure, unit) => {
     const time = time_ns[unit] ?? 0;
     if (time === 0) return;
-    const inside = new Set(passesIn(set, unit, length));
     const each = weights[unit] ?? 0;
     const before = cases.length;
-    for (const { pass, need_ns, traps, reads, seen_ns, isWhole } of writeHistory(exposure).epochs) {
-      if (!inside.has(pass)) continue;
+    const inside = among(passesIn(set, unit, length), epochs[unit] ?? []);
+    for (const { pass, need_ns, traps, reads, seen_ns, isWhole } of inside) {
       const begin_ns = exposure.passes.start_ns[pass] ?? 0;
       const weight = each * windows.weight(unit, begin_ns);
       const law = set.law[unit] ?? 0;
@@ -101,7 +120,7 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
   for (const [weight, writes, seen, unseen] of stopped) {
     cut += weight * unseen * Math.max(writes / seen, seenNs > 0 ? all / seenNs : 0);
   }
-  const undrawn = undrawnPasses(set, { time_ns, weights, counted, seen: written }) + unwatchedPasses(set);
+  const undrawn = undrawnPasses(set, { time_ns, weights, counted, seen: hits }) + unwatchedPasses(set);
   return { cases, cut: all > 0 ? Math.min(1, cut / all) : 0, undrawn };
 }
 
@@ -112,16 +131,17 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
 export function bestEpochs(set: WatchSet): Epochs {
   let longest = 0;
   for (const e of set.exposures) longest = Math.max(longest, e.window_end_ns - e.armed_ns - set.gap_ns);
+  const written = writtenIn(set);
   let least: Epochs | null = null;
   for (const limit of trapLimits(set)) {
     for (let length = longest; length > 4 * set.gap_ns; length *= STEP) {
-      const epochs = epochsIn(set, limit, length);
+      const epochs = epochsIn(set, written, limit, length);
       if (epochs.cases.length < FEW_WRITES) break;
       if (least === null || epochs.cut < least.cut) least = epochs;
       if (epochs.cut <= MOST_CUT) return epochs;
     }
   }
-  return least ?? epochsIn(set, 0, longest);
+  return least ?? epochsIn(set, written, 0, longest);
 }
 
 const unitsOf = (cases: readonly { readonly unit: number }[]): Set<number> => new Set(cases.map(({ unit }) => unit));
@@ -212,8 +232,7 @@ function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
   const windows = weighedByAge(set, length_ns, time_ns);
   const unitsOf = (timeOf: (one: ReturnType<AgesOf>[number]) => number) =>
     set.exposures.map((exposure, i) => {
-      const inside = new Set(passesIn(set, i, length_ns[i] ?? 0));
-      const aged = agesOf(exposure).filter(({ pass }) => inside.has(pass));
+      const aged = among(passesIn(set, i, length_ns[i] ?? 0), agesOf(exposure));
       const [complete, censored] = [aged.filter(({ isKnown }) => isKnown), aged.filter(({ isKnown }) => !isKnown)];
       const ages = (some: typeof aged): number[] => some.map(timeOf);
       const times = (some: typeof aged): number[] =>

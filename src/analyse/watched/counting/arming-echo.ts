@@ -3,7 +3,6 @@ import { carryingUnits } from "../../../statistics/carrying-units.ts";
 import { firstIndex } from "../../../statistics/first-index.ts";
 import type { Interval } from "../../../statistics/interval.ts";
 import type { WatchSet } from "../../input/watch-set.ts";
-import type { Exposure } from "../exposure.ts";
 import { countWindows, passCountIn, passesBetween, windowOf } from "./count-window.ts";
 
 /** Up to so many standard errors it may be chance, and from so many on it is none; between them as much as lies between counts of it. */
@@ -79,8 +78,9 @@ function together<T extends Looked>(looked: readonly T[]): T[][] {
 
 /** A watch whose window is not cut, and is neither the first of its memory nor the last. */
 interface Whole extends Looked {
-  readonly exposure: Exposure;
   readonly bytes: number;
+  /** Begins of the passes in it. */
+  readonly starts_ns: Float64Array;
 }
 
 /**
@@ -97,7 +97,12 @@ function armedTogether(set: WatchSet): Whole[][] {
     const isWhole =
       length > 0 && isCut[i] === 0 && begin_ns >= exposure.begin_ns && begin_ns + length <= exposure.window_end_ns;
     const isAmid = (birth <= 0 || birth + length <= begin_ns) && (death === null || begin_ns + 2 * length <= death);
-    return isWhole && isAmid ? [{ exposure, bytes: set.weights.bytes[i] ?? 0, begin_ns, length_ns: length }] : [];
+    if (!isWhole || !isAmid) return [];
+    const starts_ns = Float64Array.from(
+      passesBetween(exposure, begin_ns, begin_ns + length),
+      (p) => exposure.passes.start_ns[p] ?? 0,
+    );
+    return [{ bytes: set.weights.bytes[i] ?? 0, begin_ns, length_ns: length, starts_ns }];
   });
   return together(wholes);
 }
@@ -118,13 +123,12 @@ function echoInWindows(set: WatchSet): Echo {
     const passes = new Float64Array(parts);
     const lacking = Float64Array.from(groups, (group) => {
       passes.fill(0);
-      for (const { exposure, bytes, begin_ns, length_ns } of group) {
-        const inside = passesBetween(exposure, begin_ns, begin_ns + length_ns);
-        for (const p of inside) {
-          const part = Math.floor((parts * ((exposure.passes.start_ns[p] ?? 0) - begin_ns)) / length_ns);
+      for (const { bytes, begin_ns, length_ns, starts_ns } of group) {
+        for (const start of starts_ns) {
+          const part = Math.floor((parts * (start - begin_ns)) / length_ns);
           passes[Math.min(part, parts - 1)] = (passes[Math.min(part, parts - 1)] ?? 0) + bytes;
         }
-        long += bytes * inside.length * length_ns;
+        long += bytes * starts_ns.length * length_ns;
       }
       const sum = passes.reduce((total, x) => total + x, 0);
       const lackingOf = (x: number): number => (sum - x) / (parts - 1) - x;

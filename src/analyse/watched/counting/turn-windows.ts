@@ -288,10 +288,13 @@ function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): Tur
     return Math.min(MOST_TIMES, usual / chanceOf(k, birth));
   };
   const cellBy = new Map(cells.flatMap((cell) => cell.members.map((i) => [i, cell] as const)));
-  const turns = (i: number): readonly [number, number] => {
-    const [first, end] = holdable(set, i, reach);
-    return [first, Math.min(end, first + (cellBy.get(i)?.most ?? 0))];
-  };
+  const turnsBy = new Map(
+    members.map((i): [number, readonly [number, number]] => {
+      const [first, end] = holdable(set, i, reach);
+      return [i, [first, Math.min(end, first + (cellBy.get(i)?.most ?? 0))]];
+    }),
+  );
+  const turns = (i: number): readonly [number, number] => turnsBy.get(i) ?? [0, 0];
   if (!members.some((i) => turns(i)[1] > turns(i)[0])) return null;
   const byPace = paceWeights(set, members, { sizes, turns, weight: byChance });
   const weight = (i: number, k: number): number => byChance(i, k) * byPace(k);

@@ -247,9 +247,10 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     }
     passes += exposure.passes.count;
     if (mine > 0) seen += 1;
-    const inside = [...passesInWindow(i)]
-      .filter((p) => isOf(exposure, p, kind, generous))
-      .reduce((sum, p) => sum + passWeight(i, exposure.passes.start_ns[p] ?? 0), 0);
+    let inside = 0;
+    for (const p of passesInWindow(i)) {
+      if (isOf(exposure, p, kind, generous)) inside += passWeight(i, exposure.passes.start_ns[p] ?? 0);
+    }
     const mineHeld = held[i] ?? 0;
     allHeld += mineHeld;
     if (inside > 0) {
