@@ -1,6 +1,6 @@
 /** Many runs of one kind of world: how far the figures are from the truth, and how often their intervals hold it. */
 import type { MetricRow } from "../analyse/figures/metric-row.ts";
-import { type Group, groupsOf } from "../analyse/input/group.ts";
+import { eachGroup, type Group, groupsOf } from "../analyse/input/group.ts";
 import { type Span, type StepName, spansOf } from "../analyse/input/span.ts";
 import type { MetricFamily } from "../analyse/metrics/metric.ts";
 import { nextUse, stillNeeded } from "../analyse/metrics/next-times.ts";
@@ -127,16 +127,21 @@ function answersOf(
   const perByte = families.includes(nextUse) || families.includes(stillNeeded);
   add(groupsOf({ ...input, steps: [] }), (strata) => truthOf(strata, world.run_ns, gapNs, perByte));
   const spans = spansOf(world.steps, world.run_ns);
-  const generation = spans.find(({ phase, step }) => phase === "generation" && step === "all");
-  if (generation !== undefined) {
-    const knowing = groupsOf(input).filter((group) => group.span.phase === "generation" && group.span.step === "all");
-    const piece = [generation.begin_ns[0] ?? 0, generation.end_ns[0] ?? 0] as const;
-    add(knowing, (strata) => truthWithin(strata, piece, gapNs));
-  }
-  const span = spans.find(({ step }) => step === "decode");
-  if (span !== undefined) {
-    const decoding = groupsOf(input).filter((group) => group.span.step === "decode");
-    add(decoding, (strata) => truthOfSteps(strata, span, gapNs));
+  const isWhole = ({ phase, step }: Span): boolean => phase === "generation" && step === "all";
+  const isDecode = ({ step }: Span): boolean => step === "decode";
+  const [generation, decode] = [spans.find(isWhole), spans.find(isDecode)];
+  if (generation === undefined) return answers;
+  const inSpans = [...eachGroup(input, ({ span }) => isWhole(span) || isDecode(span))];
+  const piece = [generation.begin_ns[0] ?? 0, generation.end_ns[0] ?? 0] as const;
+  add(
+    inSpans.filter(({ span }) => isWhole(span)),
+    (strata) => truthWithin(strata, piece, gapNs),
+  );
+  if (decode !== undefined) {
+    add(
+      inSpans.filter(({ span }) => isDecode(span)),
+      (strata) => truthOfSteps(strata, decode, gapNs),
+    );
   }
   return answers;
 }

@@ -2,6 +2,7 @@
 import type { WatchSample } from "../analyse/input/input.ts";
 import type { DrawRegion } from "../collect/ebpf/watch/draw.ts";
 import type { Batch } from "../columnar/batch.ts";
+import { bigintAt, textAt } from "../columnar/cell.ts";
 import { everyRow } from "../columnar/keys/number-order.ts";
 import { CENSORED, inOrder, placeList } from "../label/regions/places.ts";
 import type { Regions } from "../label/regions/region-map.ts";
@@ -28,6 +29,27 @@ function rowsOf(batches: readonly Batch[], table: string): Record<string, Cell>[
     });
 }
 
+interface Hits {
+  readonly times: number[];
+  readonly ops: number[];
+}
+
+/** Accesses by their watch, in the order of their rows: far more than watches, so that only what is asked for of them is read. */
+function hitsByWatch(batches: readonly Batch[], originNs: bigint): Map<bigint | null, Hits> {
+  const hits = new Map<bigint | null, Hits>();
+  for (const { rows, columns } of batches.filter(({ table }) => table === "access")) {
+    const { watch_id, timestamp_ns, op_type } = columns;
+    for (let row = 0; row < rows; row++) {
+      const watch = bigintAt(watch_id, row);
+      const mine = hits.get(watch) ?? { times: [], ops: [] };
+      mine.times.push(Number((bigintAt(timestamp_ns, row) ?? 0n) - originNs));
+      mine.ops.push(OP[textAt(op_type, row) as keyof typeof OP]);
+      hits.set(watch, mine);
+    }
+  }
+  return hits;
+}
+
 /** What was there before the run came so long before it, ns. */
 const LONG_BEFORE = 1e9;
 
@@ -42,9 +64,9 @@ export const lifeOf = (stratum: WorldStratum | undefined): readonly [born: numbe
 export function samplesOf(batches: readonly Batch[], originNs: bigint, strata: World["strata"] = []): WatchSample[] {
   const since = (ns: Cell): number => Number(BigInt(ns as bigint) - originNs);
   const strataAt = strataByPlace(strata);
-  const hits = Map.groupBy(rowsOf(batches, "access"), (row) => row.watch_id);
+  const hits = hitsByWatch(batches, originNs);
   return rowsOf(batches, "watch").map((row): WatchSample => {
-    const mine = hits.get(row.watch_id) ?? [];
+    const mine = hits.get(BigInt(row.watch_id as bigint));
     const begin_ns = since(row.timestamp_ns);
     const turns = strataAt(placeOf(BigInt(row.addr as bigint)));
     const there = turns.find((stratum) => {
@@ -65,8 +87,8 @@ export function samplesOf(batches: readonly Batch[], originNs: bigint, strata: W
       dwell_limit_ns: Number(row.dwell_limit_ns),
       begin_ns,
       end_ns: since(row.end_ns),
-      hit_ns: Float64Array.from(mine, (hit) => since(hit.timestamp_ns)),
-      hit_op: Uint8Array.from(mine, (hit) => OP[hit.op_type as keyof typeof OP]),
+      hit_ns: new Float64Array(mine?.times ?? []),
+      hit_op: new Uint8Array(mine?.ops ?? []),
       region_death_ns: Number.isFinite(freed) ? freed : null,
       region_birth_ns: born,
     };
