@@ -15,25 +15,42 @@ export type Hit = readonly [time: number, op: number];
 
 /** Those within the run, in order of time. */
 export const inRun = <One extends readonly [time: number, ...number[]]>(hits: readonly One[], run: number): One[] =>
-  hits.filter(([time]) => time >= 0 && time < run).sort((a, b) => a[0] - b[0]);
+  hits.filter((hit) => hit[0] >= 0 && hit[0] < run).sort((a, b) => a[0] - b[0]);
 
-export function trace(hits: Hit[], run = RUN_NS): WordTrace {
-  const inside = inRun(hits, run);
-  const time_ns = new Float64Array(inside.length);
-  const op = new Uint8Array(inside.length);
-  inside.forEach(([time, kind], i) => {
-    time_ns[i] = time;
-    op[i] = kind;
-  });
-  return { time_ns, op };
+export function trace(hits: readonly Hit[], run = RUN_NS): WordTrace {
+  const time_ns = new Float64Array(hits.length);
+  const op = new Uint8Array(hits.length);
+  let count = 0;
+  let last = 0;
+  for (const hit of hits) {
+    const time = hit[0];
+    if (!(time >= 0 && time < run)) continue;
+    // Most of what worlds are made of is made in order: the rest is put in order first.
+    if (time < last) return trace(inRun(hits, run), run);
+    last = time;
+    time_ns[count] = time;
+    op[count++] = hit[1];
+  }
+  return { time_ns: time_ns.slice(0, count), op: op.slice(0, count) };
 }
 
 /** Traces of words, each by its accesses. */
 export const traces = (all: readonly Hit[][], run = RUN_NS): WordTrace[] => all.map((hits) => trace(hits, run));
 
 export function loads(times: readonly number[], run = RUN_NS): WordTrace {
-  const time_ns = new Float64Array(times.filter((time) => time >= 0 && time < run)).sort();
-  return { time_ns, op: new Uint8Array(time_ns.length).fill(OP.load) };
+  const all = new Float64Array(times.length);
+  let count = 0;
+  let last = 0;
+  let isInOrder = true;
+  for (const time of times) {
+    if (!(time >= 0 && time < run)) continue;
+    if (time < last) isInOrder = false;
+    last = time;
+    all[count++] = time;
+  }
+  const time_ns = all.slice(0, count);
+  if (!isInOrder) time_ns.sort();
+  return { time_ns, op: new Uint8Array(count).fill(OP.load) };
 }
 
 /** Times from `from` on, one after the other by `gap`, up to `end`. */

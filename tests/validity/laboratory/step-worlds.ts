@@ -44,13 +44,13 @@ function inSteps(
 ): WordTrace[] {
   return words((word) => {
     const place = random();
-    return loads(
-      steps.flatMap(({ step, begin_ns, end_ns }, i) => {
-        const length = end_ns - begin_ns;
-        const times = step === "prefill" ? Math.floor(length / PROMPT_READS_NS) : isRead(word, i);
-        return Array.from({ length: times }, (_, k) => begin_ns + ((k + place) * length) / times);
-      }),
-    );
+    const reads: number[] = [];
+    for (const [i, { step, begin_ns, end_ns }] of steps.entries()) {
+      const length = end_ns - begin_ns;
+      const times = step === "prefill" ? Math.floor(length / PROMPT_READS_NS) : isRead(word, i);
+      for (let k = 0; k < times; k++) reads.push(begin_ns + ((k + place) * length) / times);
+    }
+    return loads(reads);
   }, count);
 }
 

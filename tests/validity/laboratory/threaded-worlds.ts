@@ -12,11 +12,15 @@ type ThreadHit = readonly [time: number, op: number, cpu: number];
 
 function traceOf(hits: readonly ThreadHit[]): WordTrace {
   const inside = inRun(hits, RUN_NS);
-  return {
-    time_ns: Float64Array.from(inside, ([time]) => time),
-    op: Uint8Array.from(inside, ([, op]) => op),
-    cpu: Uint8Array.from(inside, ([, , cpu]) => cpu),
-  };
+  const time_ns = new Float64Array(inside.length);
+  const op = new Uint8Array(inside.length);
+  const cpu = new Uint8Array(inside.length);
+  inside.forEach((hit, i) => {
+    time_ns[i] = hit[0];
+    op[i] = hit[1];
+    cpu[i] = hit[2];
+  });
+  return { time_ns, op, cpu };
 }
 
 const oneOf = (random: Random, count: number): number => Math.floor(random() * count);

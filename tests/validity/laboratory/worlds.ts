@@ -16,7 +16,20 @@ import { PRACTISED_WORLDS } from "./practised/practised-worlds.ts";
 import { RARE_WORLDS } from "./rare-worlds.ts";
 import { ROW_CACHES } from "./row-caches.ts";
 import { SERVED_WORLDS } from "./served/served-worlds.ts";
-import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
+import {
+  exponential,
+  type Hit,
+  loads,
+  MS,
+  oncePerToken,
+  one,
+  RUN_NS,
+  SECOND,
+  tokens,
+  trace,
+  WORDS,
+  words,
+} from "./shapes.ts";
 import { STEP_WORLDS } from "./step-worlds.ts";
 import { THREADED_WORLDS } from "./threaded-worlds.ts";
 import { UNEVEN_WORLDS } from "./uneven-worlds.ts";
@@ -88,14 +101,12 @@ const burst = (hits: number, gapUs: number): WorldKind => ({
       words(
         () => {
           const place = random() * 10 * MS;
-          return trace(
-            begins.flatMap((begin) =>
-              Array.from(
-                { length: hits },
-                (_, k) => [begin + place + k * gapUs * 1000, k % 4 === 0 ? OP.store : OP.load] as const,
-              ),
-            ),
-          );
+          const touches: Hit[] = [];
+          for (const begin of begins) {
+            for (let k = 0; k < hits; k++)
+              touches.push([begin + place + k * gapUs * 1000, k % 4 === 0 ? OP.store : OP.load]);
+          }
+          return trace(touches);
         },
         hits >= 8 ? WORDS / 4 : WORDS,
       ),
@@ -111,14 +122,12 @@ const mixture = (share: number, cold: number, hot: number): WorldKind => ({
       "activation",
       words((word) => {
         const times = word < share * WORDS ? hot : cold;
-        return trace(
-          begins.flatMap((begin) =>
-            Array.from(
-              { length: times },
-              (_, k) => [begin + ((k + random() * 0.5) * 20 * MS) / times, k === 0 ? OP.store : OP.load] as const,
-            ),
-          ),
-        );
+        const touches: Hit[] = [];
+        for (const begin of begins) {
+          for (let k = 0; k < times; k++)
+            touches.push([begin + ((k + random() * 0.5) * 20 * MS) / times, k === 0 ? OP.store : OP.load]);
+        }
+        return trace(touches);
       }),
     );
   },
