@@ -1,5 +1,5 @@
 /** Quantiles of times of which all are known, as the definitions have them. */
-import { firstIndex } from "../statistics/first-index.ts";
+import { countBelow, firstIndex } from "../statistics/first-index.ts";
 
 /** The truth of a figure: one number, or all from `lo` to `hi` where the definition leaves it open. */
 export interface Truth {
@@ -18,15 +18,18 @@ export interface Values {
 
 /** The least value up to which there are `wanted` of all; Infinity where there are fewer. */
 function valueOfRank(all: readonly Values[], wanted: number): number {
-  const countUpTo = (value: number): number =>
+  const isEnough = (value: number): boolean =>
     all.reduce((sum, { sorted, repeats }) => {
       return sum + repeats * firstIndex(sorted.length, (i) => (sorted[i] ?? 0) <= value);
-    }, 0);
-  const first = all.map(({ sorted }) => {
-    const i = firstIndex(sorted.length, (k) => countUpTo(sorted[k] ?? 0) < wanted);
-    return sorted[i] ?? Number.POSITIVE_INFINITY;
-  });
-  return Math.min(...first);
+    }, 0) >= wanted;
+  let least = Number.POSITIVE_INFINITY;
+  for (const { sorted } of all) {
+    // Of many strata most have no lesser one: each is asked once before it is searched.
+    const lesser = countBelow(sorted, least);
+    if (lesser === 0 || !isEnough(sorted[lesser - 1] ?? 0)) continue;
+    least = sorted[firstIndex(lesser, (k) => !isEnough(sorted[k] ?? 0))] ?? least;
+  }
+  return least;
 }
 
 /** The q-quantile of values of which `endless` more are longer than any: Infinity where they reach it. */

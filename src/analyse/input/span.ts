@@ -2,7 +2,7 @@
 
 import { type WordOf, wordsOf } from "../../schema/row.ts";
 import type { Phase, Step } from "../../schema/words.ts";
-import { firstIndex } from "../../statistics/first-index.ts";
+import { countUpTo } from "../../statistics/first-index.ts";
 import type { StepSample } from "./input.ts";
 
 /** Phases in which the engine decodes nothing. */
@@ -44,17 +44,8 @@ export interface SpanSteps {
   readonly counts: Readonly<Record<Step, Float64Array>>;
 }
 
-/** Number of the first piece that ends after a time: asked for every pass of every watch, so nothing is called on the way. */
-function pieceAfter({ end_ns }: Span, time: number): number {
-  let low = 0;
-  let high = end_ns.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((end_ns[middle] ?? 0) <= time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+/** Number of the first piece that ends after a time: asked for every pass of every watch. */
+const pieceAfter = ({ end_ns }: Span, time: number): number => countUpTo(end_ns, time);
 
 /** True where a time lies in a piece of the span. */
 export function isInside(span: Span, time: number): boolean {
@@ -77,8 +68,7 @@ export function coveredNs(span: Span, from: number, end: number): number {
 }
 
 /** Number of the last step that began by a time; -1 before the first. */
-export const stepBy = ({ begin_ns }: SpanSteps, time: number): number =>
-  firstIndex(begin_ns.length, (i) => (begin_ns[i] ?? 0) <= time) - 1;
+export const stepBy = ({ begin_ns }: SpanSteps, time: number): number => countUpTo(begin_ns, time) - 1;
 
 /** What the steps of a span hold of a running sum from its begin to a time: of a step that goes on, the share that has gone by. */
 function heldUntil(steps: SpanSteps, sums: Float64Array, time: number): number {
