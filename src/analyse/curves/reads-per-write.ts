@@ -2,7 +2,7 @@
 import { carryingUnitsOf, sharesByEnds } from "../../statistics/inverse-censoring.ts";
 import type { UnitTimes } from "../../statistics/survival/recurrent-survival.ts";
 import type { Group } from "../input/group.ts";
-import type { KvRowSample } from "../input/input.ts";
+import type { KvRowSamples } from "../input/input.ts";
 import { RETENTION } from "../metrics/retention.ts";
 import { neededTogether, rowRoom } from "../steps/shared-rows.ts";
 import { unseenWrites } from "../watched/first-writes.ts";
@@ -28,7 +28,7 @@ function watchPoints(group: Group): CurvePoint[] {
 }
 
 /** Steps that needed each row, by sequence and by the bytes of the rows; of a row that is in the cache there may come more. */
-function needsOf(rows: readonly KvRowSample[]) {
+function needsOf(rows: KvRowSamples) {
   const units = new Map<
     number,
     { complete: number[]; censored: number[]; weights: [number[], number[]]; bytes: number }

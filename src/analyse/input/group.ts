@@ -18,7 +18,7 @@ import { unlookedIn, unseenIn } from "../watched/unseen-in.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
 import { touchedPerSecond, youngShare } from "../watched/young-memory.ts";
 import { meanBytes } from "./class-bytes.ts";
-import type { AccessStream, AccessSums, AllocationSample, AnalysisInput, KvRowSample, WatchSample } from "./input.ts";
+import type { AccessStream, AccessSums, AllocationSample, AnalysisInput, KvRowSamples, WatchSample } from "./input.ts";
 import { noRegions, type RegionSet, regionSets } from "./region-set.ts";
 import { type Span, spansOf } from "./span.ts";
 import { type SetPlace, type WatchSet, watchSet } from "./watch-set.ts";
@@ -34,7 +34,7 @@ export interface Group {
   readonly is_counted_only: boolean;
   readonly gap_ns: number;
   readonly regions: RegionSet;
-  readonly kvRows: readonly KvRowSample[];
+  readonly kvRows: KvRowSamples;
   /** Why the engine's steps do not tell the lives of the KV rows; null where they do, and for what is no cache. */
   readonly kvUntold: string | null;
   /** What memray saw, of which the group then is; null for every other group. */

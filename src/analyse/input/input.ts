@@ -119,6 +119,12 @@ export interface KvRowSample {
   readonly is_copy?: true;
 }
 
+/** Some of them, by their places: an array, or what reads them where they lie. Then a row is good until the next one is asked for. */
+export interface KvRowSamples extends Iterable<KvRowSample> {
+  readonly length: number;
+  at(place: number): KvRowSample | undefined;
+}
+
 /** Bytes of the blocks of which distinct ones are counted: a line, a page, and two sizes of large pages. */
 export const GRAINS = [64, 4096, 65_536, 2_097_152] as const;
 /** The same without the line. */
@@ -193,7 +199,7 @@ export interface RegionKv {
   /** Rows of their regions, from 0. */
   readonly rows: readonly number[];
   /** Rows of one of these tensors; null where they are too many to be told again for single tensors. */
-  readonly kvRows: (() => readonly KvRowSample[]) | null;
+  readonly kvRows: (() => KvRowSamples) | null;
 }
 
 export interface Sight {
@@ -246,7 +252,7 @@ export interface AnalysisInput {
   /** How much of them was in memory; nobody looked where it is absent. */
   readonly residency?: Residency;
   readonly steps: readonly StepSample[];
-  readonly kvRows: readonly KvRowSample[];
+  readonly kvRows: KvRowSamples;
   /** Why the engine's steps do not tell the lives of all KV rows; null where they do, or there is no engine. */
   readonly kvUntold: string | null;
   /** What is open of rows of batches that came before it was known what their context held; none where it is absent or null. */

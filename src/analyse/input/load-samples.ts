@@ -1,8 +1,7 @@
 /** Steps, KV rows and watches of a labelled run as the metrics read them. */
 
 import { hasItsAccesses, type WatchHits } from "../../label/capture/watch-hits.ts";
-import { evictedNs, type KvRows, type KvTensor } from "../../label/kv/kv-lifecycle.ts";
-import type { KvToken } from "../../label/kv/kv-token.ts";
+import type { KvRows } from "../../label/kv/kv-lifecycle.ts";
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { type Regions, regionAt } from "../../label/regions/region-map.ts";
 import { cutBatches, isBatch, isPrefill, type StepRow } from "../../label/timeline/step-row.ts";
@@ -10,7 +9,7 @@ import { wordsOf } from "../../schema/row.ts";
 import { contextOf, draftGuesses, keptGuesses, surelyTaken } from "../../schema/step-detail.ts";
 import type { RegionType, Step } from "../../schema/words.ts";
 import { formatBytes } from "../../units.ts";
-import type { KvRowSample, StepSample, WatchSample } from "./input.ts";
+import type { StepSample, WatchSample } from "./input.ts";
 
 const REGION_TYPES = wordsOf("region_map", "region_type");
 const MODES: readonly string[] = wordsOf("watch", "mode");
@@ -43,48 +42,6 @@ export function stepSamples(steps: readonly StepRow[], windowNs: number): StepSa
     samples.push({ ...times, step: turn, n_tokens: surelyTaken(step.n_tokens ?? 0, step), ...isCut });
   }
   return samples;
-}
-
-/** What batches write of a cache that moves: each copy is data of its own, which the next batch reads once at least, to make another. */
-const copySamples = (copies: KvRows["copies"]): KvRowSample[] =>
-  copies.map((copy) => ({
-    ...copy,
-    total_reads: Number.isNaN(copy.last_read_ns) ? 0 : 1,
-    writes: "once",
-    is_copy: true,
-  }));
-
-/** KV rows of the run: a token has one in each cache tensor, most of them with one life; of caches that move, their copies. */
-export function kvRowSamples({ tokens, tensors, rooms, roomOf, copies }: KvRows): KvRowSample[] {
-  const out: { -readonly [K in keyof KvRowSample]: KvRowSample[K] }[] = [];
-  for (let t = 0; t < tokens.length; t++) {
-    const token = tokens[t] as KvToken;
-    if (token.is_moved) continue;
-    let last: (typeof out)[number] | undefined;
-    for (const k of rooms[roomOf[t] as number] ?? []) {
-      const tensor = tensors[k] as KvTensor;
-      const evict_ns = evictedNs(token, tensor) ?? Number.NaN;
-      if (last !== undefined && Object.is(last.evict_ns, evict_ns)) {
-        last.size_bytes += tensor.row_bytes;
-        continue;
-      }
-      last = {
-        write_ns: token.write_ns,
-        is_written: token.is_written,
-        last_read_ns: token.last_read_ns ?? Number.NaN,
-        evict_ns,
-        total_reads: token.total_reads,
-        needs: token.reads,
-        size_bytes: tensor.row_bytes,
-        filling: token.filling,
-        writes: token.writes,
-        ...(token.may_share === undefined ? {} : { may_share: token.may_share }),
-      };
-      out.push(last);
-    }
-  }
-  for (const sample of copySamples(copies)) out.push(sample);
-  return out;
 }
 
 /** Why the engine's steps do not tell how often the rows of its cache are written; null where they do. */

@@ -7,10 +7,11 @@ import { loadAllocations } from "../process/load-allocations.ts";
 import { clearsTold } from "../steps/cache-clears.ts";
 import { passGapNs } from "../watched/passes.ts";
 import type { AnalysisInput } from "./input.ts";
+import { kvRowSamples } from "./kv-samples.ts";
 import { lateSince } from "./late-stretches.ts";
 import { loadAccessSums, loadRegionSamples, type SumsInput } from "./load-access-sums.ts";
 import { loadCounts } from "./load-counts.ts";
-import { kvRowSamples, kvWritesUntold, stepSamples, watchSamples } from "./load-samples.ts";
+import { kvWritesUntold, stepSamples, watchSamples } from "./load-samples.ts";
 import { regionKv } from "./region-kv.ts";
 
 /** What the recording knew beside its streams. */

@@ -3,7 +3,7 @@ import type { KvRows, KvTensor } from "../../label/kv/kv-lifecycle.ts";
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { type Regions, regionAt } from "../../label/regions/region-map.ts";
 import type { RegionKv } from "./input.ts";
-import { kvRowSamples } from "./load-samples.ts";
+import { kvRowSamples } from "./kv-samples.ts";
 
 /** Sets of tensors with lives of their own, those with most tensors first: bounds the time. */
 const MOST_SETS = 16;

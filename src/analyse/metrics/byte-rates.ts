@@ -3,6 +3,7 @@ import { resample } from "../../statistics/bootstrap.ts";
 import { CI_Z, type Interval, interval, scaled } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { FEWEST } from "../figures/figure-row.ts";
+import { someRow } from "../input/chosen-rows.ts";
 import { drawnShare, firstSeenNs, meanBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import { coveredNs } from "../input/span.ts";
@@ -211,7 +212,7 @@ function stepFigure(group: Group, kind: PassKind, metric: string, perToken: bool
   const isRead = kind === "read";
   const most = estimate.hi === null ? null : estimate.hi / (1 - untoldShare(sums));
   // A shift of the context rewrites keys where they lie: how often a row was is not told by the step that wrote it first.
-  const isRewritten = group.kvRows.some(({ writes }) => writes !== "once");
+  const isRewritten = someRow(group.kvRows, ({ writes }) => writes !== "once");
   const { kvEarly = null } = group.input;
   const isLeast = isRead || isRewritten || sums.isRestored || kvEarly !== null;
   const why = [

@@ -1,4 +1,5 @@
 /** Reads per write. */
+
 import { resample } from "../../statistics/bootstrap.ts";
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { interval } from "../../statistics/interval.ts";
@@ -6,6 +7,7 @@ import { ratioInterval } from "../../statistics/ratio.ts";
 import { intervalOf, quotient } from "../../statistics/stratified-ratio.ts";
 import { withUnseen } from "../../statistics/unseen-room.ts";
 import { FEWEST } from "../figures/figure-row.ts";
+import { writtenRows } from "../input/chosen-rows.ts";
 import type { Group } from "../input/group.ts";
 import type { AccessSums } from "../input/input.ts";
 import { isWholeTrace, tooFewOf } from "../sampled/sampled-rates.ts";
@@ -101,7 +103,7 @@ function stepFigures({ kvRows, kvUntold, input }: Group): Figure[] {
   const base = { source: "step", n, coverage: 1 };
   const { kvEarly = null } = input;
   // Of rows that are one the needs may be the same ones.
-  const shared = sharedRows(kvRows).written_share > 0 ? sharedRows(kvRows.filter((row) => row.is_written)) : null;
+  const shared = sharedRows(kvRows).written_share > 0 ? sharedRows(writtenRows(kvRows)) : null;
   const again = shared?.needed_share ?? 0;
   const reasons = [...(kvEarly === null ? [] : [kvEarly.why]), ...(shared === null ? [] : sharedReason(shared))];
   // Rows of early batches may be needed by none.

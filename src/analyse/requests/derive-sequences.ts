@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { positionsInOrder } from "../../columnar/keys/number-order.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import { writeParquetFile } from "../../columnar/write/parquet-writer.ts";
-import type { KvToken } from "../../label/kv/kv-token.ts";
+import type { TokenOrigin } from "../../label/kv/kv-token.ts";
 import type { Labelled } from "../../label/label-run.ts";
 import { runPaths } from "../../run-directory/run-directory.ts";
 import type { RowOf } from "../../schema/row.ts";
@@ -13,11 +13,11 @@ import { writerOf } from "./request-writers.ts";
 export type SequenceFigure = RowOf<"sequence_figures">;
 
 /** Most bytes in the cache at once: what leaves in the moment in which others are written makes room for these. */
-function mostBytes({ count, token, bytes, left_ns }: KeptRows): number {
+function mostBytes({ count, write_ns: writeNs, bytes, left_ns }: KeptRows): number {
   const leaving = positionsInOrder(Float64Array.from({ length: count }, (_, k) => left_ns(k)));
   let [held, most, next] = [0, 0, 0];
   for (let k = 0; k < count; k++) {
-    const { write_ns } = token(k);
+    const write_ns = writeNs(k);
     for (; next < count && left_ns(leaving[next] ?? 0) <= write_ns; next++) held -= bytes(leaving[next] ?? 0);
     held += bytes(k);
     most = Math.max(most, held);
@@ -27,7 +27,9 @@ function mostBytes({ count, token, bytes, left_ns }: KeptRows): number {
 
 /** What is summed over the tokens that a filling wrote. */
 interface Sums {
-  readonly first: KvToken;
+  readonly first: TokenOrigin;
+  readonly first_ns: number;
+  readonly requests: string | null;
   /** The latest, ns; 0 where no batch needed any. */
   written_ns: number;
   needed_ns: number;
@@ -40,23 +42,23 @@ interface Sums {
   request: string | null;
 }
 
-function sumsOf({ count, token, room, bytes, left_ns }: KeptRows): Sums | null {
+function sumsOf({ count, tokens, place, isWritten, write_ns, room, bytes, left_ns }: KeptRows): Sums | null {
   let sums: Sums | null = null;
   for (let k = 0; k < count; k++) {
-    const one = token(k);
-    if (!one.is_written) continue;
+    if (!isWritten(k)) continue;
+    const token = place(k);
+    const requests = tokens.requests(token);
     sums ??= {
-      ...{ first: one, written_ns: 0, needed_ns: 0, left_ns: 0, shared_bytes: 0, needed_bytes: 0 },
-      ...{ inRoom: new Map(), request: writerOf(one) },
+      ...{ first: tokens.origin(token), first_ns: write_ns(k), written_ns: 0, needed_ns: 0, left_ns: 0 },
+      ...{ shared_bytes: 0, needed_bytes: 0, inRoom: new Map(), requests, request: writerOf(requests) },
     };
-    sums.written_ns = Math.max(sums.written_ns, one.write_ns);
-    sums.needed_ns = Math.max(sums.needed_ns, one.last_read_ns ?? 0);
+    sums.written_ns = Math.max(sums.written_ns, write_ns(k));
+    sums.needed_ns = Math.max(sums.needed_ns, tokens.last_read_ns(token) ?? 0);
     sums.left_ns = Math.max(sums.left_ns, left_ns(k));
-    if (one.shared_with.length > 0) sums.shared_bytes += bytes(k);
-    sums.needed_bytes += one.total_reads * bytes(k);
+    if (tokens.shared_with(token).length > 0) sums.shared_bytes += bytes(k);
+    sums.needed_bytes += tokens.total_reads(token) * bytes(k);
     sums.inRoom.set(room(k), (sums.inRoom.get(room(k)) ?? 0) + 1);
-    if (sums.request !== null && one.requests !== sums.first.requests && writerOf(one) !== sums.request)
-      sums.request = null;
+    if (sums.request !== null && requests !== sums.requests && writerOf(requests) !== sums.request) sums.request = null;
   }
   return sums;
 }
@@ -64,7 +66,7 @@ function sumsOf({ count, token, room, bytes, left_ns }: KeptRows): Sums | null {
 function figureOf(filling: number, kept: KeptRows, originNs: bigint): SequenceFigure | null {
   const sums = sumsOf(kept);
   if (sums === null) return null;
-  const { first, written_ns, needed_ns, left_ns } = sums;
+  const { first, first_ns, written_ns, needed_ns, left_ns } = sums;
   const time = (ns: number): bigint => originNs + BigInt(Math.round(ns));
   return {
     filling,
@@ -72,7 +74,7 @@ function figureOf(filling: number, kept: KeptRows, originNs: bigint): SequenceFi
     context: first.context,
     sequence_id: first.sequence,
     request: sums.request,
-    timestamp_ns: time(first.write_ns),
+    timestamp_ns: time(first_ns),
     last_write_ns: time(written_ns),
     last_need_ns: needed_ns > 0 ? time(needed_ns) : null,
     end_ns: Number.isFinite(left_ns) ? time(left_ns) : null,
@@ -86,7 +88,9 @@ function figureOf(filling: number, kept: KeptRows, originNs: bigint): SequenceFi
 
 /** The figures of every filling of which a row was written while we looked, in order of their numbers. */
 export function sequenceFigures({ kvRows, origin_ns }: Pick<Labelled, "kvRows" | "origin_ns">): SequenceFigure[] {
-  const fillings = [...rowsByOwner(kvRows, ({ filling }) => filling)].sort(([one], [other]) => one - other);
+  const fillings = [...rowsByOwner(kvRows, (place) => kvRows.tokens.origin(place).filling)].sort(
+    ([one], [other]) => one - other,
+  );
   return fillings.flatMap(([filling, kept]) => figureOf(filling, kept, origin_ns) ?? []);
 }
 

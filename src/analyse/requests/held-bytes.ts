@@ -15,7 +15,8 @@ export interface Moment {
 /** How many cache tensors each process has rows in. */
 function tensorCounts({ tokens, rooms, roomOf }: KvRows): ReadonlyMap<number, number> {
   const found = new Map<number, Set<number>>();
-  for (const [i, { pid }] of tokens.entries()) {
+  for (let i = 0; i < tokens.length; i++) {
+    const { pid } = tokens.origin(i);
     const tensors = found.get(pid) ?? new Set();
     if (tensors.size === 0) found.set(pid, tensors);
     for (const tensor of rooms[roomOf[i] ?? -1] ?? []) tensors.add(tensor);
@@ -38,14 +39,17 @@ export function heldBytes(rows: KvRows, moments: readonly Moment[]): ReadonlyMap
   const keyOf = ({ pid, sequence }: { readonly pid: number; readonly sequence: number | null }) => `${pid}/${sequence}`;
   const asked = Map.groupBy(moments, keyOf);
   const tensors = tensorCounts(rows);
-  const owned = rowsByOwner(rows, (token) => (asked.has(keyOf(token)) ? keyOf(token) : null));
+  const owned = rowsByOwner(rows, (place) => {
+    const key = keyOf(rows.tokens.origin(place));
+    return asked.has(key) ? key : null;
+  });
   const held = new Map<number, bigint>();
   for (const [key, some] of asked) {
     const kept = owned.get(key);
     const changes: Change[] = [];
     for (let k = 0; kept !== undefined && k < kept.count; k++) {
       const [bytes, count, left_ns] = [kept.bytes(k), kept.rows(k), kept.left_ns(k)];
-      changes.push({ time_ns: kept.token(k).write_ns, bytes, rows: count });
+      changes.push({ time_ns: kept.write_ns(k), bytes, rows: count });
       if (Number.isFinite(left_ns)) changes.push({ time_ns: left_ns, bytes: -bytes, rows: -count });
     }
     changes.sort((one, other) => one.time_ns - other.time_ns);

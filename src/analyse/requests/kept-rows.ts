@@ -1,12 +1,17 @@
 /** How long the KV rows of an owner, such as a request or a sequence, were needed: from their write to the last batch that read them. */
+import { placesByKey } from "../../columnar/keys/places-by-key.ts";
 import type { KvRows } from "../../label/kv/kv-lifecycle.ts";
-import type { KvToken } from "../../label/kv/kv-token.ts";
+import type { TokenList } from "../../label/kv/token-list.ts";
 import { lifeQuantiles } from "../../statistics/weighted-lives.ts";
 
 /** Tokens of one owner by number, from 0, in order of their writes, with their rows in all layers; ns from the origin of the run. */
 export interface KeptRows {
   readonly count: number;
-  token(k: number): KvToken;
+  readonly tokens: TokenList;
+  /** Its place in `tokens`. */
+  place(k: number): number;
+  isWritten(k: number): boolean;
+  write_ns(k: number): number;
   /** Number of the tensors that keep its rows: a token may be there once for each such room. */
   room(k: number): number;
   rows(k: number): number;
@@ -26,7 +31,8 @@ export interface RowRetention {
 }
 
 /** From the write of a row to the begin of the last batch that needed it, ns; 0 where none did. */
-const neededNs = ({ write_ns, last_read_ns }: KvToken): number => Math.max(0, (last_read_ns ?? 0) - write_ns);
+const neededNs = ({ tokens, place, write_ns }: KeptRows, k: number): number =>
+  Math.max(0, (tokens.last_read_ns(place(k)) ?? 0) - write_ns(k));
 
 /** Rows and bytes of a token in each room, and when its tensors are gone. */
 function roomsOf({ rooms, tensors }: KvRows) {
@@ -44,48 +50,44 @@ function roomsOf({ rooms, tensors }: KvRows) {
  * Rows by their owners. Nothing of a token is copied: there may be hundreds of thousands.
  * @param ownerOf of a token; null where its rows are nobody's who is asked for
  */
-export function rowsByOwner<Owner>(all: KvRows, ownerOf: (token: KvToken) => Owner | null): Map<Owner, KeptRows> {
+export function rowsByOwner<Owner>(all: KvRows, ownerOf: (place: number) => Owner | null): Map<Owner, KeptRows> {
+  const { tokens, roomOf } = all;
   const rooms = roomsOf(all);
   const nowhere = { rows: 0, bytes: 0, death_ns: 0 };
-  const places = new Map<Owner, number[]>();
-  for (const [place, token] of all.tokens.entries()) {
-    const owner = ownerOf(token);
-    if (owner === null) continue;
-    const mine = places.get(owner);
-    if (mine === undefined) places.set(owner, [place]);
-    else mine.push(place);
-  }
-  const roomAt = (place: number) => rooms[all.roomOf[place] ?? -1] ?? nowhere;
-  const kept = (mine: readonly number[]): KeptRows => {
-    const token = (k: number): KvToken => all.tokens[mine[k] ?? -1] as KvToken;
+  const places = placesByKey(tokens.length, ownerOf);
+  const kept = (mine: Uint32Array): KeptRows => {
+    const place = (k: number): number => mine[k] as number;
+    const roomAt = (k: number) => rooms[roomOf[place(k)] ?? -1] ?? nowhere;
     return {
-      count: mine.length,
-      token,
-      room: (k) => all.roomOf[mine[k] ?? -1] ?? -1,
-      rows: (k) => roomAt(mine[k] ?? -1).rows,
-      bytes: (k) => roomAt(mine[k] ?? -1).bytes,
-      left_ns: (k) => Math.min(token(k).evict_ns ?? Number.POSITIVE_INFINITY, roomAt(mine[k] ?? -1).death_ns),
+      ...{ count: mine.length, tokens, place },
+      isWritten: (k) => tokens.origin(place(k)).is_written,
+      write_ns: (k) => tokens.write_ns(place(k)),
+      room: (k) => roomOf[place(k)] ?? -1,
+      rows: (k) => roomAt(k).rows,
+      bytes: (k) => roomAt(k).bytes,
+      left_ns: (k) => Math.min(tokens.evict_ns(place(k)) ?? Number.POSITIVE_INFINITY, roomAt(k).death_ns),
     };
   };
   return new Map([...places].map(([owner, mine]) => [owner, kept(mine)]));
 }
 
 /** Of rows that were written while we looked; a row that a cache moves counts once, from its first copy on. */
-export function rowRetention({ count, token, bytes, left_ns }: KeptRows): RowRetention {
+export function rowRetention(kept: KeptRows): RowRetention {
+  const { count, isWritten, bytes, left_ns } = kept;
   let [written_bytes, open_bytes, longest, written] = [0, 0, 0, 0];
   for (let k = 0; k < count; k++) {
-    if (!token(k).is_written) continue;
+    if (!isWritten(k)) continue;
     written += 1;
     written_bytes += bytes(k);
     if (!Number.isFinite(left_ns(k))) open_bytes += bytes(k);
-    longest = Math.max(longest, neededNs(token(k)));
+    longest = Math.max(longest, neededNs(kept, k));
   }
   const { seen, endless } = lifeQuantiles(
     {
       count,
-      time: (k) => neededNs(token(k)),
+      time: (k) => neededNs(kept, k),
       isWhole: (k) => Number.isFinite(left_ns(k)),
-      weight: (k) => (token(k).is_written ? bytes(k) : 0),
+      weight: (k) => (isWritten(k) ? bytes(k) : 0),
     },
     [0.5],
   );

@@ -1,13 +1,12 @@
 /** Which request wrote each KV row, and how long what it wrote was needed. */
 import type { KvRows } from "../../label/kv/kv-lifecycle.ts";
-import type { KvToken } from "../../label/kv/kv-token.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import { rowRetention, rowsByOwner } from "./kept-rows.ts";
 import type { RequestFigure } from "./request-figures.ts";
 import type { RequestBatches, RequestRow } from "./sequence-batches.ts";
 
 /** By the engine's own names; null where it names none, or not all that had the row are known. */
-export function writerOf({ requests }: Pick<KvToken, "requests">): string | null {
+export function writerOf(requests: string | null): string | null {
   if (requests === null) return null;
   const [first = null] = JSON.parse(requests) as string[];
   return first;
@@ -50,20 +49,24 @@ export function withRetention(
   const named = new Map<string, number>();
   for (const { request, request_id } of figures) if (request !== null) named.set(request, request_id);
   const byList = new Map<string, number | null>();
-  const namedOwner = (token: KvToken): number | null => {
-    if (token.requests === null) return null;
-    const found = byList.get(token.requests);
+  const { tokens } = rows;
+  const namedOwner = (place: number): number | null => {
+    const requests = tokens.requests(place);
+    if (requests === null) return null;
+    const found = byList.get(requests);
     if (found !== undefined) return found;
-    const owner = named.get(writerOf(token) ?? "") ?? null;
-    byList.set(token.requests, owner);
+    const owner = named.get(writerOf(requests) ?? "") ?? null;
+    byList.set(requests, owner);
     return owner;
   };
-  const servedOwner = ({ sequence, write_ns, pid: writer }: KvToken): number | null => {
+  const servedOwner = (place: number): number | null => {
+    const { sequence, pid: writer } = tokens.origin(place);
+    const write_ns = tokens.write_ns(place);
     const some = writer === pid && sequence !== null ? (served.get(sequence) ?? []) : [];
     const one = some[firstIndex(some.length, (i) => (some[i]?.first_ns ?? 0) <= write_ns) - 1];
     return one !== undefined && write_ns <= one.last_ns ? one.id : null;
   };
-  const kept = rowsByOwner(rows, (token) => (named.size > 0 ? namedOwner(token) : servedOwner(token)));
+  const kept = rowsByOwner(rows, named.size > 0 ? namedOwner : servedOwner);
   return figures.map((figure) => {
     const rowsOfIt = kept.get(figure.request_id);
     if (rowsOfIt === undefined) return figure;

@@ -12,6 +12,7 @@ import {
   seenQuantiles,
   type UnitTimes,
 } from "../../statistics/survival/recurrent-survival.ts";
+import { someRow } from "../input/chosen-rows.ts";
 import type { Group } from "../input/group.ts";
 import { type Figure, notIdentifiable } from "../metrics/metric.ts";
 import { type KvUnits, kvUnits, MOST_MOVED } from "./kv-need.ts";
@@ -89,7 +90,7 @@ export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
   if (kvUntold !== null) return need.quantiles.map(([metric]) => notIdentifiable(metric, "step", 0, kvUntold));
   if (kvRows.length === 0) return [];
   const { notOfCopies = null } = need;
-  if (notOfCopies !== null && kvRows.some(({ is_copy }) => is_copy)) {
+  if (notOfCopies !== null && someRow(kvRows, ({ is_copy }) => is_copy === true)) {
     return need.quantiles.map(([metric]) => notIdentifiable(metric, "step", 0, notOfCopies));
   }
   const { times, weights, open } = need.ofRows(kvUnits(kvRows));

@@ -4,7 +4,7 @@ import { collectAfter } from "../../columnar/collect-after.ts";
 import { everyRow, numberOrder } from "../../columnar/keys/number-order.ts";
 import type { ReadSpan } from "../../label/kv/kv-token.ts";
 import type { UnitTimes } from "../../statistics/survival/recurrent-survival.ts";
-import type { KvRowSample } from "../input/input.ts";
+import type { KvRowSample, KvRowSamples } from "../input/input.ts";
 
 /** The needs of one row, in their order, are put into so many parts of equal size, each by the need in its middle; fewer where there are very many rows. */
 const PARTS = 32;
@@ -67,16 +67,16 @@ function unitTimes(complete: Weights, censored: Weights): UnitTimes {
 }
 
 /** How many rows each filling has, in order of first appearance, and the rows in that order: one unit is held at a time. */
-function rowsByUnit(rows: readonly KvRowSample[]): { readonly units: readonly number[]; readonly order: Uint32Array } {
+function rowsByUnit(rows: KvRowSamples): { readonly units: readonly number[]; readonly order: Uint32Array } {
   const numbers = new Map<number, number>();
   const units: number[] = [];
   const unitOf = new Uint32Array(rows.length);
-  for (let row = 0; row < rows.length; row++) {
-    const { filling } = rows[row] as KvRowSample;
+  let row = 0;
+  for (const { filling } of rows) {
     const unit = numbers.get(filling) ?? units.push(0) - 1;
     numbers.set(filling, unit);
     units[unit] = (units[unit] as number) + 1;
-    unitOf[row] = unit;
+    unitOf[row++] = unit;
   }
   return { units, order: numberOrder(everyRow(rows.length), unitOf) };
 }
@@ -110,19 +110,19 @@ function addRow(unit: Unit, row: KvRowSample, mostParts: number): void {
 }
 
 /** Units by their rows: several figures and curves ask for them. */
-const found = new WeakMap<readonly KvRowSample[], KvUnits>();
+const found = new WeakMap<KvRowSamples, KvUnits>();
 
 /**
  * One unit per filling. A row that is still alive is needed at least to its last need: right-censored there. Needs come when the
  * steps began that had them: those behind a long prompt, or a rest of its client, are all older than it took.
  */
-export function kvUnits(rows: readonly KvRowSample[]): KvUnits {
+export function kvUnits(rows: KvRowSamples): KvUnits {
   const units = found.get(rows) ?? unitsOf(rows);
   found.set(rows, units);
   return units;
 }
 
-function unitsOf(rows: readonly KvRowSample[]): KvUnits {
+function unitsOf(rows: KvRowSamples): KvUnits {
   const { units, order } = rowsByUnit(rows);
   const mostParts = Math.max(1, Math.min(PARTS, Math.floor(PARTS_IN_ALL / Math.max(1, rows.length))));
   const out = { retention: [], bytes: [], ages: [], readBytes: [], open: 0, there: 0 } as {
@@ -133,7 +133,7 @@ function unitsOf(rows: readonly KvRowSample[]): KvUnits {
   for (const size of units) {
     const unit: Unit = { need: new Map(), open: new Map(), age: new Map(), older: new Map(), bytes: 0, readBytes: 0 };
     for (const end = next + size; next < end; next++)
-      addRow(unit, rows[order[next] as number] as KvRowSample, mostParts);
+      addRow(unit, rows.at(order[next] as number) as KvRowSample, mostParts);
     if (unit.bytes > 0) {
       out.retention.push(unitTimes(unit.need, unit.open));
       out.bytes.push(unit.bytes);

@@ -2,7 +2,7 @@
 import { collectAround } from "../../columnar/collect-after.ts";
 import { everyRow } from "../../columnar/keys/number-order.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
-import type { KvRowSample, StepSample } from "../input/input.ts";
+import type { KvRowSamples, StepSample } from "../input/input.ts";
 import type { Span } from "../input/span.ts";
 import { rowNeeds } from "./row-needs.ts";
 
@@ -30,7 +30,7 @@ function after(begins: Float64Array, time: number): number {
  * spread evenly from its write to the last of them. A row that was there before the first step counts with its needs. Of
  * rows that sequences may share no more count than are there whatever they share.
  */
-export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSample[], span: Span): KvStepSums {
+export function kvStepSums(rows: KvRowSamples, steps: readonly StepSample[], span: Span): KvStepSums {
   // What the sums of another span left behind is as large as what these need.
   collectAround(2 * (rows.length + steps.length));
   const isMine = ({ step }: StepSample): boolean => span.step === "all" || step === span.step;

@@ -1,6 +1,6 @@
 /** What is counted for each of several sequences, though it may be the same rows. */
 import type { Group } from "../input/group.ts";
-import type { KvRowSample } from "../input/input.ts";
+import type { KvRowSample, KvRowSamples } from "../input/input.ts";
 
 /** Shares of all bytes written, and of all bytes needed, that may be of rows which are counted already. */
 export interface SharedRows {
@@ -12,16 +12,16 @@ export interface SharedRows {
 
 const ofNone: SharedRows = { written_share: 0, needed_share: 0, sequences: 0 };
 /** By the rows: several figures and curves ask for it. */
-const found = new WeakMap<readonly KvRowSample[], SharedRows>();
+const found = new WeakMap<Iterable<KvRowSample>, SharedRows>();
 
 /** The most that rows of `may_share` are counted too often: all of them but those of the sequence with the most, where each has the same. */
-export function sharedRows(rows: readonly KvRowSample[]): SharedRows {
+export function sharedRows(rows: Iterable<KvRowSample>): SharedRows {
   const shared = found.get(rows) ?? ofRows(rows);
   found.set(rows, shared);
   return shared;
 }
 
-function ofRows(rows: readonly KvRowSample[]): SharedRows {
+function ofRows(rows: Iterable<KvRowSample>): SharedRows {
   const groups = new Map<string, Map<number, [written: number, needed: number]>>();
   for (const { may_share, filling, is_written, size_bytes, total_reads } of rows) {
     if (may_share === undefined) continue;
@@ -53,7 +53,7 @@ function ofRows(rows: readonly KvRowSample[]): SharedRows {
  * Rows that are one are needed by the steps of all their sequences.
  * @returns the share of the bytes written whose rows may be needed more often than so many times for this
  */
-export function neededTogether(rows: readonly KvRowSample[]): (needs: number) => number {
+export function neededTogether(rows: KvRowSamples): (needs: number) => number {
   const groups = new Map<string, { bytes: number; readonly most: Map<number, number> }>();
   let written = 0;
   for (const { may_share, filling, is_written, size_bytes, total_reads } of rows) {

@@ -1,6 +1,6 @@
 /** What may happen to the rows of one context's KV cache, and what is known of that cache. */
 import type { StepRow } from "../timeline/step-row.ts";
-import type { KvToken, TokenCounters } from "./kv-token.ts";
+import type { TokenCounters } from "./kv-token.ts";
 import type { Positions, RowRun } from "./positions.ts";
 
 export interface SequenceCache {
@@ -28,8 +28,8 @@ export interface SequenceCache {
   isSure(): boolean;
   /** False where there were rows that nobody told of, and positions do not say how many. */
   isCounted(): boolean;
-  /** Every row that was seen, in order of its end; those that live have none. */
-  finish(): KvToken[];
+  /** Every row that was seen, by its number in the columns, in order of its end; those that live have none. */
+  finish(): Uint32Array;
 }
 
 export interface CacheName extends TokenCounters {
@@ -44,6 +44,8 @@ export interface CacheName extends TokenCounters {
   readonly mayMove: boolean;
   /** A row at position p is needed by those up to p + window - 1: infinite but for layers that look back over a window. */
   readonly window: number;
+  /** Set where its layers are those that look back over a window, or the others. */
+  readonly in_window?: boolean;
 }
 
 /** A name for what came into a cache at one time and its sequences may share; null where each has cells of its own. */

@@ -5,7 +5,7 @@
 import { detailOf } from "../../schema/step-detail.ts";
 import { isBatch, type StepRow } from "../timeline/step-row.ts";
 import type { CacheContext } from "./kv-contexts.ts";
-import type { KvToken } from "./kv-token.ts";
+import type { TokenList } from "./token-list.ts";
 
 /** Those of one context. */
 export interface EarlyBatches {
@@ -73,9 +73,12 @@ export const earlyReason = (batches: number, all: number): string =>
   `${batches} of ${all} batches were before their context was known`;
 
 /** @param tokens of that context from then on */
-export function withKnown(early: EarlyBatches, context: CacheContext, tokens: readonly KvToken[]): EarlyContext {
-  const known_tokens = tokens.filter(({ is_written }) => is_written).length;
-  const known_reads = tokens.reduce((sum, { total_reads }) => sum + total_reads, 0);
+export function withKnown(early: EarlyBatches, context: CacheContext, tokens: TokenList): EarlyContext {
+  let [known_tokens, known_reads] = [0, 0];
+  for (let i = 0; i < tokens.length; i++) {
+    if (tokens.origin(i).is_written) known_tokens += 1;
+    known_reads += tokens.total_reads(i);
+  }
   return { ...early, context, known_tokens, known_reads };
 }
 

@@ -2,9 +2,11 @@
  * Tokens of a cache whose engine says which cells each batch writes: a row lives until its cell is written again or given
  * back, and is read by every later batch of its sequence; the read by the batch that wrote it is not counted.
  */
+import { uint32List } from "../../columnar/growing-column.ts";
 import { detailOf } from "../../schema/step-detail.ts";
 import { isBatch, type StepRow } from "../timeline/step-row.ts";
-import { type KvToken, type RowWrites, readsIn, SHARED_WITH_NONE, type TokenCounters } from "./kv-token.ts";
+import type { TokenCounters } from "./kv-token.ts";
+import { NO_SPANS } from "./read-spans.ts";
 import { type KvEnd, ROW_ENDS } from "./row-ends.ts";
 
 /** Cells from `first` on. */
@@ -35,79 +37,65 @@ export function cellList(ranges: readonly CellRange[], tokens: number): number[]
 }
 
 interface LiveCell {
-  readonly position: number | null;
-  readonly written: StepRow;
-  readonly filling: number;
+  readonly row: number;
   /** Begins of the batches that read it: those of its sequence, or those that name none where its own did not. */
   readonly readers: number[];
   /** Of `readers` those up to its write. */
   readonly before: number;
-  writes: RowWrites;
 }
 
 interface Sequence {
   readonly readers: number[];
-  filling: number;
+  /** The number of what its filling has in common. */
+  origin: number;
   next: number;
 }
 
 /**
- * Tokens of one engine in one process, in order of their write. `steps` are its own, in order of their begin.
+ * Rows of the tokens of one engine in one process, in order of their end. `steps` are its own, in order of their begin.
  * @param counters of fillings: a sequence that goes back to an earlier position is another one of that name
  */
 export function cellTokens(
   pid: number,
   engine: string | null,
   steps: readonly StepRow[],
-  { nextFilling, countToken }: TokenCounters,
-): KvToken[] {
-  const ended: KvToken[] = [];
+  { nextFilling, countToken, columns }: TokenCounters,
+): Uint32Array {
+  const ended = uint32List();
   const live = new Map<number, LiveCell>();
   const sequences = new Map<number | null, Sequence>();
 
   function close(cell: number, evict_ns: number | null, end: KvEnd | null): void {
-    const token = live.get(cell);
-    if (token === undefined) return;
+    const there = live.get(cell);
+    if (there === undefined) return;
     live.delete(cell);
-    const { position, written, filling, readers, before, writes } = token;
-    const reads = [{ begins: readers, from: before, until: readers.length }];
-    ended.push({
-      pid,
-      engine,
-      context: null,
-      sequence: written.sequence_id,
-      filling,
-      position,
-      cell,
-      write_ns: written.begin_ns,
-      is_written: true,
-      written_by_ns: written.end_ns,
-      writes,
-      reads,
-      ...readsIn(reads),
-      evict_ns,
-      end,
-      shared_with: SHARED_WITH_NONE,
-      requests: null,
-    });
+    const { row, readers, before } = there;
+    columns.chain.set(row, columns.spans.add(NO_SPANS, { begins: readers, from: before, until: readers.length }));
+    columns.evict_ns.set(row, evict_ns);
+    columns.setEnd(row, end);
+    ended.push(row);
   }
+
+  const newOrigin = (sequence: number | null): number =>
+    columns.addOrigin({ pid, engine, context: null, sequence, filling: nextFilling(), is_written: true });
 
   function write(step: StepRow, cells: readonly number[]): void {
     const { sequence_id, position_first } = step;
-    const sequence = sequences.get(sequence_id) ?? { readers: [], filling: nextFilling(), next: 0 };
+    const sequence = sequences.get(sequence_id) ?? { readers: [], origin: newOrigin(sequence_id), next: 0 };
     sequences.set(sequence_id, sequence);
-    if (position_first !== null && position_first < sequence.next) sequence.filling = nextFilling();
+    if (position_first !== null && position_first < sequence.next) sequence.origin = newOrigin(sequence_id);
     sequence.next = (position_first ?? sequence.next) + cells.length;
-    const { readers, filling } = sequence;
+    const { readers, origin } = sequence;
     readers.push(step.begin_ns);
     for (const [i, cell] of cells.entries()) {
       const there = live.get(cell);
-      const writes = there === undefined ? "once" : "more";
-      if (there !== undefined) there.writes = "more";
+      if (there !== undefined) columns.setWrites(there.row, "more");
       close(cell, step.begin_ns, ROW_ENDS.written_over);
       const position = sequence_id === null || position_first === null ? null : position_first + i;
       countToken();
-      live.set(cell, { position, written: step, filling, readers, before: readers.length, writes });
+      const row = columns.add({ origin, written: step, position, cell });
+      if (there !== undefined) columns.setWrites(row, "more");
+      live.set(cell, { row, readers, before: readers.length });
     }
   }
 
@@ -123,5 +111,5 @@ export function cellTokens(
     }
   }
   for (const cell of [...live.keys()]) close(cell, null, null);
-  return ended.sort((left, right) => left.write_ns - right.write_ns || (left.position ?? -1) - (right.position ?? -1));
+  return ended.values();
 }

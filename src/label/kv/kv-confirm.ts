@@ -66,7 +66,8 @@ function watchesByRow(tensors: readonly KvTensor[], watches: readonly WatchHits[
 /** The rows, of which those are confirmed whose hits agree with the steps. */
 export function confirmRows(rows: KvRows, watches: readonly WatchHits[], steps: readonly StepRow[]): KvRows {
   // Parts of a cache that moves are tensors by the ten thousand, without a row of a token.
-  if (rows.tokens.length === 0) return rows;
+  const { tokens } = rows;
+  if (tokens.length === 0) return rows;
   const watched = watchesByRow(rows.tensors, watches);
   if (watched.every((cells) => cells.size === 0)) return rows;
   const keyOf = ({ pid, engine }: StepRow | KvToken): string => `${pid}/${engine ?? ""}`;
@@ -76,10 +77,13 @@ export function confirmRows(rows: KvRows, watches: readonly WatchHits[], steps: 
   );
   let contradicted = 0;
   const confirmed = new Set<number>();
-  for (const [t, token] of rows.tokens.entries()) {
-    if (token.cell === null || !token.is_written) continue;
+  for (let t = 0; t < tokens.length; t++) {
+    const cell = tokens.cell(t);
+    if (cell === null || !tokens.origin(t).is_written) continue;
     for (const k of rows.rooms[rows.roomOf[t] as number] ?? []) {
-      const inRow = watched[k]?.get(token.cell) ?? [];
+      const inRow = watched[k]?.get(cell);
+      if (inRow === undefined) continue;
+      const token = tokens.token(t);
       if (token.writes === "once" && inRow.some((watch) => contradicts(token, watch))) contradicted += 1;
       if (!inRow.some((watch) => agrees(token, watch, batchesOf.get(keyOf(token)) ?? []))) continue;
       confirmed.add(rowNumber(rows, t, k));

@@ -1,4 +1,5 @@
 /** Rows of the KV cache: one per token, layer and K or V, with its bytes and its life. */
+import { type GrowingList, uint32List } from "../../columnar/growing-column.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { isInBlocks, type KvPlace, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
@@ -7,10 +8,12 @@ import { tooMany } from "../label-room.ts";
 import { type StepRow, withoutCut } from "../timeline/step-row.ts";
 import { type EarlyRows, earlyRows } from "./early-batches.ts";
 import { type CacheContext, type ContextLife, cacheContexts, contextsOfTensors } from "./kv-contexts.ts";
-import type { KvToken } from "./kv-token.ts";
+import type { TokenOrigin } from "./kv-token.ts";
 import { kvTokens, SEVERAL_CACHES } from "./kv-tokens.ts";
 import type { RowCopies } from "./moved-rows.ts";
-import { isOvercounted, tokensIn } from "./tensor-room.ts";
+import { isOvercounted, NOT_HELD, rowsIn } from "./tensor-room.ts";
+import { tokenColumns } from "./token-columns.ts";
+import { type ColumnTokens, orderOfWrites, type TokenList, tokensAt } from "./token-list.ts";
 import { type CacheLists, haveWindows, type WindowCache, windowCache } from "./window-caches.ts";
 
 /** Where a cache tensor keeps the row of a token. */
@@ -33,12 +36,12 @@ export interface KvTensor extends KvPlace {
  * tens of millions, so that nothing is kept of one alone.
  */
 export interface KvRows {
-  readonly tokens: readonly KvToken[];
+  readonly tokens: TokenList;
   readonly tensors: readonly KvTensor[];
   /** Positions of tensors that keep the same tokens for the same time. */
   readonly rooms: readonly (readonly number[])[];
   /** Position of the room of each token. */
-  readonly roomOf: readonly number[];
+  readonly roomOf: ArrayLike<number>;
   /** Numbers of the rows, by `rowNumber`, on whose bytes traps agree with the engine's steps. */
   readonly confirmed: ReadonlySet<number>;
   /** Rows that a watch saw written once more while they were in the cache, though the steps do not tell of it. */
@@ -60,9 +63,9 @@ export function rowNumber({ tensors }: KvRows, token: number, tensor: number): n
   return token * tensors.length + tensor;
 }
 
-/** When the row of a token left the cache: evicted, or with its tensor; null while it is there. */
-export function evictedNs(token: KvToken, tensor: KvTensor): number | null {
-  const ns = Math.min(token.evict_ns ?? Number.POSITIVE_INFINITY, tensor.death_ns);
+/** When the row of a token left the cache: evicted at a time, or with its tensor; null while it is there. */
+export function evictedNs(evict_ns: number | null, { death_ns }: Pick<KvTensor, "death_ns">): number | null {
+  const ns = Math.min(evict_ns ?? Number.POSITIVE_INFINITY, death_ns);
   return Number.isFinite(ns) ? ns : null;
 }
 
@@ -121,11 +124,11 @@ function kvTensors(
   return out;
 }
 
-const keyOf = ({ pid, engine, context }: Pick<KvToken, "pid" | "engine" | "context">): string =>
+const keyOf = ({ pid, engine, context }: Pick<TokenOrigin, "pid" | "engine" | "context">): string =>
   `${pid}/${engine ?? ""}/${context ?? ""}`;
 
 /** The layers that keep a token for the same time. */
-const layersOf = (token: KvToken): string => `${keyOf(token)}/${token.in_window ?? ""}`;
+const layersOf = (origin: TokenOrigin): string => `${keyOf(origin)}/${origin.in_window ?? ""}`;
 
 /** True where tensors that were there at one time have room for different numbers of tokens: some have a window. */
 function haveSeveralSizes(tensors: readonly KvTensor[]): boolean {
@@ -139,23 +142,22 @@ function haveSeveralSizes(tensors: readonly KvTensor[]): boolean {
 const roomOf = ({ cells, streams, layout, birth_ns, death_ns }: KvTensor): string =>
   `${isInBlocks(layout)}/${cells}/${streams}/${birth_ns}/${death_ns}`;
 
-/** How the tensors of one context keep its tokens: by room the life of each, null for one that it never held. */
-function roomsOfContext(tokens: readonly KvToken[], tensors: readonly KvTensor[]) {
+/** How the tensors of one context keep its tokens: by room the rows of each, NOT_HELD for one that it never held. */
+function roomsOfContext(tokens: ColumnTokens, isRing: boolean, tensors: readonly KvTensor[]) {
   return [...Map.groupBy(tensors, roomOf).values()].map((members) => {
     const [first] = members as [KvTensor, ...KvTensor[]];
     // Blocks of a paged cache may lie in each other's order; its engine says when one is given back.
     const streams = isInBlocks(first.layout) ? 1 : first.streams;
     // What a window has passed is written over, within one batch even: then nothing is lost.
-    const isRing = tokens[0]?.in_window === true;
     const cells = isRing ? Number.POSITIVE_INFINITY : first.cells * (isInBlocks(first.layout) ? first.streams : 1);
-    const lives = tokensIn(tokens, { ...first, cells, streams });
+    const lives = rowsIn(tokens, { ...first, cells, streams });
     // Most tensors lose nothing before its sequence does: then one list is enough for all of them.
-    return { members, lives: lives.every((life, i) => life === tokens[i]) ? tokens : lives };
+    return { members, lives: lives.every((row, i) => row === tokens.rows[i]) ? tokens.rows : lives };
   });
 }
 
 /** True where more tokens were counted for a context than any of its tensors held. */
-function areOvercounted(tokens: readonly KvToken[], tensors: readonly KvTensor[]): boolean {
+function areOvercounted(tokens: TokenList, tensors: readonly KvTensor[]): boolean {
   return [...Map.groupBy(tensors, roomOf).values()].some(
     ([first]) => first !== undefined && !isInBlocks(first.layout) && isOvercounted(tokens, first),
   );
@@ -172,21 +174,32 @@ function streamCellsIn({ from_ns, until_ns }: ContextLife, tensors: readonly KvT
 }
 
 interface ContextRooms {
-  readonly rooms: readonly { readonly room: number; readonly lives: readonly (KvToken | null)[] }[];
+  readonly rooms: readonly { readonly room: number; readonly lives: Uint32Array }[];
   /** The room of all its tensors. */
   readonly together: number;
   /** Place of its next token among its own. */
   next: number;
 }
 
-/** Places of tokens in order of their writes, then of positions. */
-function orderOfWrites(tokens: readonly KvToken[]): number[] {
-  const times = tokens.map(({ write_ns, position }) => ({ write_ns, position: position ?? -1 }));
-  return [...tokens.keys()].sort((one, other) => {
-    const [left, right] = [times[one], times[other]];
-    if (left === undefined || right === undefined) return 0;
-    return left.write_ns - right.write_ns || left.position - right.position;
-  });
+/** Tokens by the layers of a context that keep them, in the order in which these come first, and of each token which those are. */
+function byLayers(tokens: ColumnTokens): { readonly groups: readonly ColumnTokens[]; readonly groupOf: Uint32Array } {
+  const numbers = new Map<string, number>();
+  const lists: GrowingList[] = [];
+  const groupOf = new Uint32Array(tokens.length);
+  let last: TokenOrigin | null = null;
+  let group = 0;
+  for (const [i, row] of tokens.rows.entries()) {
+    const origin = tokens.origin(i);
+    if (last !== origin) {
+      const key = layersOf(origin);
+      group = numbers.get(key) ?? lists.push(uint32List()) - 1;
+      numbers.set(key, group);
+      last = origin;
+    }
+    groupOf[i] = group;
+    lists[group]?.push(row);
+  }
+  return { groups: lists.map((list) => tokensAt(tokens.columns, list.values())), groupOf };
 }
 
 /** Every row of the cache. @throws MrmTraceError environment at more than `mostTokens` */
@@ -229,46 +242,48 @@ function allRows(
   const rooms: number[][] = [];
   const roomFor = (members: readonly KvTensor[]): number =>
     rooms.push(members.map((tensor) => number.get(tensor) ?? 0)) - 1;
-  const contexts = new Map<string, ContextRooms>();
   let severalSizes = false;
   const flat = new Set(caches.filter(isFlat).map(engineOf));
   let isUnsized = false;
   let isShared = false;
-  for (const [key, members] of Map.groupBy(ofSteps.tokens, layersOf)) {
-    const [one] = members as [KvToken, ...KvToken[]];
+  const { groups, groupOf } = byLayers(ofSteps.tokens);
+  const contexts = groups.map((members): ContextRooms | null => {
+    const one = members.origin(0);
     const layers = windows.get(keyOf(one))?.layers ?? null;
     const keeps = ({ layer }: KvTensor) => layers === null || layers.has(layer ?? -1) === one.in_window;
     const mine = (tensorsOf.get(keyOf(one)) ?? []).filter(keeps);
-    if (members.some((token) => flat.has(engineOf(token)))) {
+    if (flat.has(engineOf(one))) {
       isUnsized = true;
-      continue;
+      return null;
     }
     if (haveSeveralSizes(mine)) {
       severalSizes = true;
-      continue;
+      return null;
     }
     // Of a window's rows most are written over.
-    if (one.in_window !== true && areOvercounted(members, mine)) {
+    const isRing = one.in_window === true;
+    if (!isRing && areOvercounted(members, mine)) {
       isShared = true;
-      continue;
+      return null;
     }
-    const found = roomsOfContext(members, mine);
-    contexts.set(key, {
-      rooms: found.map((one) => ({ room: roomFor(one.members), lives: one.lives })),
-      together: roomFor(found.flatMap((one) => one.members)),
+    const found = roomsOfContext(members, isRing, mine);
+    return {
+      rooms: found.map((each) => ({ room: roomFor(each.members), lives: each.lives })),
+      together: roomFor(found.flatMap((each) => each.members)),
       next: 0,
-    });
-  }
-  const tokens: KvToken[] = [];
-  const roomNumbers: number[] = [];
-  const push = (life: KvToken | null | undefined, room: number): void => {
-    if (life == null) return;
-    if (tokens.push(life) > mostTokens) throw tooMany("tokens in caches", mostTokens);
+    };
+  });
+  const rows = uint32List();
+  const roomNumbers = uint32List();
+  const push = (row: number | undefined, room: number): void => {
+    if (row === undefined || row === NOT_HELD) return;
+    rows.push(row);
+    if (rows.length() > mostTokens) throw tooMany("tokens in caches", mostTokens);
     roomNumbers.push(room);
   };
-  for (const one of ofSteps.tokens) {
-    const context = contexts.get(layersOf(one));
-    if (context === undefined) continue;
+  for (const group of groupOf) {
+    const context = contexts[group] ?? null;
+    if (context === null) continue;
     const t = context.next++;
     const life = context.rooms[0]?.lives[t];
     if (context.rooms.every(({ lives }) => lives[t] === life)) push(life, context.together);
@@ -277,9 +292,11 @@ function allRows(
   for (const { tensors: ofGroup, tokens: members } of ofSteps.moved.groups) {
     for (const tensor of ofGroup) number.set(tensor, tensors.push(tensor) - 1);
     const room = roomFor(ofGroup);
-    for (const one of members) push(one, room);
+    for (const row of members.rows) push(row, room);
   }
-  const ordered = ofSteps.moved.groups.length === 0 ? null : orderOfWrites(tokens);
+  const { columns } = ofSteps.tokens;
+  const [unordered, roomsOfRows] = [rows.values(), roomNumbers.values()];
+  const order = ofSteps.moved.groups.length === 0 ? null : orderOfWrites(columns, unordered);
   const untold =
     ofSteps.untold ??
     (isUnsized
@@ -294,10 +311,10 @@ function allRows(
   const rowless_bytes = caches.reduce((sum, life) => sum + (hasRows(life) ? 0 : Number(life.size_bytes)), 0);
   const confirmed = new Set<number>();
   return {
-    tokens: ordered?.map((t) => tokens[t] as KvToken) ?? tokens,
+    tokens: tokensAt(columns, order?.map((t) => unordered[t] as number) ?? unordered),
     tensors,
     rooms,
-    roomOf: ordered?.map((t) => roomNumbers[t] as number) ?? roomNumbers,
+    roomOf: order?.map((t) => roomsOfRows[t] as number) ?? roomsOfRows,
     ...{ confirmed, contradicted: 0, copies: ofSteps.moved.copies, rowless_bytes, untold },
     early: earlyRows(ofSteps.early, cellsOf, steps),
   };
@@ -319,7 +336,8 @@ export function kvRows(
     return allRows(steps, lifetimes, originNs, mostTokens, model);
   } catch (error) {
     if (!(error instanceof MrmTraceError) || error.code !== "environment") throw error;
-    const nothing = { tokens: [], tensors: [], rooms: [], roomOf: [], copies: [], confirmed: new Set<number>() };
+    const tokens = tokensAt(tokenColumns(), new Uint32Array(0));
+    const nothing = { tokens, tensors: [], rooms: [], roomOf: [], copies: [], confirmed: new Set<number>() };
     const untold = `${error.message}; analyse with --memory 2GiB tells more`;
     return { ...nothing, contradicted: 0, rowless_bytes: 0, early: null, untold, has_no_room: true };
   }

@@ -11,7 +11,7 @@ import { rowOffset } from "../../regions/kv-layout.ts";
 import { wordsOf } from "../../schema/row.ts";
 import { labelList } from "../trace/label-lists.ts";
 import { evictedNs, type KvRows, type KvTensor, rowNumber } from "./kv-lifecycle.ts";
-import type { KvToken } from "./kv-token.ts";
+import type { TokenList } from "./token-list.ts";
 
 const TABLE = "kv_block_lifecycle";
 const PAGE_BYTES = 4096;
@@ -49,39 +49,63 @@ const listed = (values: readonly (string | number | null)[]) => {
   return list;
 };
 
-/** What follows from the token alone, by its position in `tokens`. */
-function tokenColumns(tokens: readonly KvToken[], originNs: bigint) {
+/** What follows from the token alone, by its place behind `from`. */
+function tokenColumns(tokens: TokenList, from: number, until: number, originNs: bigint) {
+  const places = Uint32Array.from({ length: until - from }, (_, i) => from + i);
+  const everyToken = Array.from(places, (_, i) => i);
   const time = (ns: number | null): bigint => (ns === null ? 0n : originNs + BigInt(Math.round(ns)));
-  const everyToken = tokens.map((_, i) => i);
-  const position = tokens.map((token, i) => (token.position === null ? NULL_CODE : i));
-  const contexts = listed(tokens.map(({ context }) => context));
-  const requests = listed(tokens.map((token) => token.requests));
-  const others = listed(
-    tokens.map(({ shared_with }) => (shared_with.length === 0 ? null : JSON.stringify(shared_with))),
-  );
-  const found = tokens.map(({ end }) => end?.left_prefix_cache ?? null);
-  const sequence = tokens.map((token, i) => (token.sequence === null ? NULL_CODE : i));
-  const wide = (read: (token: KvToken) => bigint) => ({
+  const wide = (read: (place: number) => bigint) => ({
     codes: everyToken,
-    values: BigInt64Array.from(tokens, read),
+    values: BigInt64Array.from(places, (_, i) => read(from + i)),
   });
+  const texts = (read: (place: number) => string | null) => {
+    const list = labelList<string>();
+    for (const place of places) list.push(read(place));
+    return { codes: list.codes, values: list.values };
+  };
+  const codes = (code: (place: number, i: number) => number) => Array.from(places, code);
+  const codeOf = (value: unknown, i: number): number => (value === null ? NULL_CODE : i);
+  const { origin } = tokens;
   return {
-    write_ns: wide((token) => time(token.write_ns)),
-    last_read_ns: wide((token) => time(token.last_read_ns)),
-    total_reads: wide((token) => BigInt(token.total_reads)),
-    moves: wide(({ is_moved, total_reads }) => BigInt(is_moved === true ? total_reads : 0)),
-    pid: { codes: everyToken, values: Uint32Array.from(tokens, ({ pid }) => pid) },
-    position: { codes: position, values: Int32Array.from(tokens, (token) => token.position ?? 0) },
-    context: { codes: contexts.codes, values: contexts.values.map(String) },
-    sequence_id: { codes: sequence, values: Int32Array.from(tokens, (token) => token.sequence ?? 0) },
-    shared_with: { codes: others.codes, values: others.values.map(String) },
-    requests: { codes: requests.codes, values: requests.values.map(String) },
-    ended_by: { codes: tokens.map(({ end }) => (end === null ? NULL_CODE : ENDS.indexOf(end.by))), values: ENDS },
-    left_prefix_cache: {
-      codes: found.map((value, i) => (value === null ? NULL_CODE : i)),
-      values: Uint8Array.from(found, Number),
+    write_ns: wide((place) => time(tokens.write_ns(place))),
+    last_read_ns: wide((place) => time(tokens.last_read_ns(place))),
+    total_reads: wide((place) => BigInt(tokens.total_reads(place))),
+    moves: wide((place) => BigInt(origin(place).is_moved === true ? tokens.total_reads(place) : 0)),
+    pid: { codes: everyToken, values: places.map((place) => origin(place).pid) },
+    position: {
+      codes: codes((place, i) => codeOf(tokens.position(place), i)),
+      values: Int32Array.from(places, (place) => tokens.position(place) ?? 0),
     },
-    filling: { codes: everyToken, values: Uint32Array.from(tokens, ({ filling }) => filling) },
+    context: texts((place) => origin(place).context),
+    sequence_id: {
+      codes: codes((place, i) => codeOf(origin(place).sequence, i)),
+      values: Int32Array.from(places, (place) => origin(place).sequence ?? 0),
+    },
+    shared_with: texts(othersIn(tokens)),
+    requests: texts(tokens.requests),
+    ended_by: {
+      codes: codes((place) => {
+        const end = tokens.end(place);
+        return end === null ? NULL_CODE : ENDS.indexOf(end.by);
+      }),
+      values: ENDS,
+    },
+    left_prefix_cache: {
+      codes: codes((place, i) => codeOf(tokens.end(place)?.left_prefix_cache ?? null, i)),
+      values: Uint8Array.from(places, (place) => Number(tokens.end(place)?.left_prefix_cache ?? null)),
+    },
+    filling: { codes: everyToken, values: places.map((place) => origin(place).filling) },
+  };
+}
+
+/** The other sequences of a token as text, which tokens that follow each other often have in common. */
+function othersIn({ shared_with }: TokenList): (place: number) => string | null {
+  let last: { readonly others: readonly number[]; readonly text: string } | null = null;
+  return (place) => {
+    const others = shared_with(place);
+    if (others.length === 0) return null;
+    if (last?.others !== others) last = { others, text: JSON.stringify(others) };
+    return last.text;
   };
 }
 
@@ -118,7 +142,7 @@ function* rowGroups({ tokens, rooms, roomOf }: KvRows): Generator<RowGroup, void
   let first = 1;
   let n = 0;
   for (let t = 0; t < tokens.length; t++) {
-    if (!tokens[t]?.is_written) continue;
+    if (!tokens.origin(t).is_written) continue;
     for (const k of rooms[roomOf[t] as number] ?? []) {
       token[n] = t;
       tensor[n] = k;
@@ -144,21 +168,23 @@ function rowColumns(rows: KvRows, { first, token: tokenOf, tensor: tensorOf }: R
   };
   const addrOf = rows.tensors.map(({ addr }) => twoWords(addr));
   const origin = twoWords(originNs);
+  const { tokens } = rows;
   for (let i = 0; i < n; i++) {
-    const token = rows.tokens[tokenOf[i] as number] as KvToken;
+    const token = tokenOf[i] as number;
     const tensor = rows.tensors[tensorOf[i] as number] as KvTensor;
     columns.block_id.set(i, ZERO, first + i);
-    const offset = rowOffset(tensor, token.cell);
+    const offset = rowOffset(tensor, tokens.cell(token));
     if (offset !== null) {
       const addr = addrOf[tensorOf[i] as number] as TwoWords;
       columns.address.set(i, addr, offset);
       const page = Math.floor((addr.low + offset) / PAGE_BYTES) + addr.high * (WORD / PAGE_BYTES);
       columns.address_page.set(i, ZERO, page);
     }
-    const evict_ns = evictedNs(token, tensor);
+    const evict_ns = evictedNs(tokens.evict_ns(token), tensor);
     if (evict_ns !== null) columns.evict_ns.set(i, origin, Math.round(evict_ns));
-    const end_ns = evict_ns ?? token.last_read_ns ?? token.write_ns;
-    columns.lifetime_ns.set(i, ZERO, Math.round(end_ns - token.write_ns));
+    const write_ns = tokens.write_ns(token);
+    const end_ns = evict_ns ?? tokens.last_read_ns(token) ?? write_ns;
+    columns.lifetime_ns.set(i, ZERO, Math.round(end_ns - write_ns));
   }
   return columns;
 }
@@ -175,7 +201,7 @@ export function writeKvLifecycle(runDir: string, rows: KvRows, originNs: bigint)
     const { token, tensor } = group;
     const n = token.length;
     const from = token[0] as number;
-    const ofToken = tokenColumns(rows.tokens.slice(from, (token[n - 1] as number) + 1), originNs);
+    const ofToken = tokenColumns(rows.tokens, from, (token[n - 1] as number) + 1, originNs);
     file.add({
       table: TABLE,
       rows: n,

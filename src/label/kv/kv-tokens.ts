@@ -1,24 +1,34 @@
 /** Tokens of every KV cache by the engines' steps, or why they cannot be told. */
 
+import { collectAfter } from "../../columnar/collect-after.ts";
 import { detailOf, hasPlacedNothing } from "../../schema/step-detail.ts";
 import { tooMany } from "../label-room.ts";
 import { isBatch, type StepRow, withoutRefused } from "../timeline/step-row.ts";
 import { keepsOrder, keptOrder } from "./batch-order.ts";
 import type { CacheName } from "./cache-changes.ts";
+import { type CacheSettings, leftPrefixCache, settingsOf } from "./cache-settings.ts";
 import { type EarlyContext, earlyReason, partedEarly, withKnown, writesRows } from "./early-batches.ts";
 import { cellList, cellsOf, cellTokens, rangesIn } from "./kv-cells.ts";
 import { type CacheContext, type ContextLife, cacheContexts, livesOf } from "./kv-contexts.ts";
-import type { KvToken, TokenCounters } from "./kv-token.ts";
+import type { TokenCounters } from "./kv-token.ts";
 import { type MovedRows, movedRows } from "./moved-rows.ts";
 import { movedCaches, tellsMoved } from "./moved-steps.ts";
 import type { Positions, RowRun } from "./positions.ts";
-import { namedSequences, withOwners } from "./row-owners.ts";
+import { namedSequences, nameOwners } from "./row-owners.ts";
 import { sequenceCache } from "./sequence-cache.ts";
-import { type CacheLists, cacheLists, type WindowCache } from "./window-caches.ts";
+import { tokenColumns } from "./token-columns.ts";
+import { type ColumnTokens, orderOfWrites, together, tokensAt } from "./token-list.ts";
+import type { CacheLists, WindowCache } from "./window-caches.ts";
+
+/** The rows of some tokens, or why they cannot be told. */
+interface KvTokenRows {
+  readonly rows: Uint32Array;
+  readonly untold: string | null;
+}
 
 export interface KvTokens {
   /** In order of their write; those of caches that move are not among them. */
-  readonly tokens: readonly KvToken[];
+  readonly tokens: ColumnTokens;
   /** Why nothing can be said of some tokens; null where all are told. Their lives are left out, never guessed. */
   readonly untold: string | null;
 }
@@ -29,6 +39,10 @@ export interface CacheTokens extends KvTokens {
   readonly early: readonly EarlyContext[];
   readonly moved: Pick<MovedRows, "groups" | "copies">;
 }
+
+const NONE = new Uint32Array(0);
+/** Tokens until what reading their steps left behind is collected. */
+const COLLECT_AFTER = 1 << 16;
 
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
 
@@ -70,40 +84,6 @@ function rowCellsOf(step: StepRow): readonly number[] | null {
 function graphsOf(step: StepRow): readonly number[] {
   const { kv_graph_tokens: graphs } = detailOf(step);
   return Array.isArray(graphs) && graphs.every(isWhole) ? graphs : [step.n_tokens ?? 0];
-}
-
-interface CacheSettings {
-  /** Most caches that the engine says its layers have; 0 where it says of none. With one, what a layer writes holds for all. */
-  readonly caches: number;
-  /** The layers of each, by the graphs that have several. */
-  readonly lists: readonly CacheLists[];
-  /** Whether full blocks can be found by their prefix when their sequence has ended; null where it does not say. */
-  readonly keepsPrefixes: boolean | null;
-}
-
-function settingsOf(steps: readonly StepRow[]): CacheSettings {
-  let caches = 0;
-  const lists: CacheLists[] = [];
-  let keepsPrefixes: boolean | null = null;
-  for (const step of steps) {
-    if (step.kind !== "engine") continue;
-    const { settings } = detailOf(step);
-    if (typeof settings !== "object" || settings === null) continue;
-    if ("kv_caches" in settings && isWhole(settings.kv_caches)) caches = Math.max(caches, settings.kv_caches);
-    const layers = cacheLists(settings);
-    if (layers !== null) lists.push(layers);
-    if ("prefix_caching" in settings && typeof settings.prefix_caching === "boolean") {
-      keepsPrefixes = settings.prefix_caching;
-    }
-  }
-  return { caches, lists, keepsPrefixes };
-}
-
-/** Whether the blocks that a step gives out again could be found by their prefix until then; null where that is not known. */
-function leftPrefixCache(step: StepRow, keepsPrefixes: boolean | null): boolean | null {
-  const { full_blocks } = detailOf(step);
-  if (typeof full_blocks !== "boolean") return null;
-  return full_blocks ? keepsPrefixes : false;
 }
 
 /** It may have been given up at once, or in its midst. */
@@ -197,10 +177,10 @@ interface ContextLayout extends CacheSettings {
 }
 
 /** Tokens of one context, of which `steps` are in order of their begin. */
-function contextTokens({ steps, ...name }: CacheContext, layout: ContextLayout, counters: TokenCounters): KvTokens {
+function contextTokens({ steps, ...name }: CacheContext, layout: ContextLayout, counters: TokenCounters): KvTokenRows {
   const { streamCells, caches, keepsPrefixes, window, batches, hasStates } = layout;
   if (caches > 1) {
-    if (window === null) return { tokens: [], untold: SEVERAL_CACHES };
+    if (window === null) return { rows: NONE, untold: SEVERAL_CACHES };
     return windowTokens({ steps, ...name }, { ...layout, window }, counters);
   }
   const tellsCells = caches === 1 && layout.tellsCells;
@@ -219,14 +199,14 @@ function windowTokens(
   { steps, ...name }: CacheContext,
   { keepsPrefixes, batches, hasStates, window }: ContextLayout & { readonly window: WindowCache },
   counters: TokenCounters,
-): KvTokens {
+): KvTokenRows {
   const fillings = new Map<string, number>();
   const nextFilling = (filling = ""): number => {
     const number = fillings.get(filling) ?? counters.nextFilling();
     fillings.set(filling, number);
     return number;
   };
-  const found: KvToken[] = [];
+  const found: Uint32Array[] = [];
   for (const in_window of [false, true]) {
     const layers: CacheName = {
       ...{ ...name, ...counters, nextFilling },
@@ -234,21 +214,22 @@ function windowTokens(
       ...{ tellsCells: true, mayMove: false },
       streamCells: in_window ? window.streamCells : window.fullStreamCells,
       window: in_window ? window.tokens : Number.POSITIVE_INFINITY,
+      in_window,
     };
     // What a state in part brings back is that of layers with a window.
     const mine = in_window ? steps : steps.filter((step) => !isPartRestored(step));
     const namesCells = in_window === window.hasCells;
-    const { tokens, untold } = layerTokens(mine, layers, {
+    const { rows, untold } = layerTokens(mine, layers, {
       keepsPrefixes,
       batches,
       hasStates,
       namesCells,
       restoresParts: true,
     });
-    if (untold !== null) return { tokens: [], untold };
-    for (const token of tokens) found.push({ ...token, in_window });
+    if (untold !== null) return { rows: NONE, untold };
+    found.push(rows);
   }
-  return { tokens: found, untold: null };
+  return { rows: together(found), untold: null };
 }
 
 const isPartRestored = (step: StepRow): boolean => step.kind === "kv_restore" && detailOf(step).partial === true;
@@ -264,7 +245,7 @@ function layerTokens(
   steps: readonly StepRow[],
   layers: CacheName,
   { keepsPrefixes, batches, hasStates, namesCells, restoresParts }: LayerSteps,
-): KvTokens {
+): KvTokenRows {
   const cache = sequenceCache(layers);
   const isOrdered = (runs: readonly RowRun[], step: StepRow): boolean =>
     hasStates ? keepsOrder(runs) : !restoresParts || keptOrder(runs, graphsOf(step));
@@ -274,18 +255,18 @@ function layerTokens(
     // Of a call that placed nothing it makes no difference what it was asked to.
     if (step.kind === "encode" || (step.kind === "decode" && hasPlacedNothing(step.result ?? 0))) continue;
     if (step.kind === "decode" && step.n_tokens === null) {
-      return { tokens: [], untold: "a batch could not be read" };
+      return { rows: NONE, untold: "a batch could not be read" };
     }
     if (step.kind === "decode" && (step.result ?? 0) !== 0) {
-      return { tokens: [], untold: "a batch was given up in its midst" };
+      return { rows: NONE, untold: "a batch was given up in its midst" };
     }
     if (isBatch(step)) {
       const runs = runsOf(step);
-      if (runs === null) return { tokens: [], untold: untoldBatch(step, steps, batches) };
+      if (runs === null) return { rows: NONE, untold: untoldBatch(step, steps, batches) };
       // Where each sequence has its own cells, these say of whom they are.
       const isInOrder = layers.streamCells !== null || isOrdered(runs, step);
       cache.batch(step, runs, namesCells && isInOrder ? rowCellsOf(step) : null);
-      if (!cache.isSure()) return { tokens: [], untold: COPIED_UNSEEN };
+      if (!cache.isSure()) return { rows: NONE, untold: COPIED_UNSEEN };
     } else if (knowsItsStart(step) || step.kind === "context_free") {
       cache.empty(step);
     } else if (step.kind === "kv_trim") {
@@ -305,14 +286,14 @@ function layerTokens(
       const { divisor } = detail;
       cache.move(step, sequence, positionsOf(step), (position) => Math.floor(position / divisor));
     } else if (step.kind === "kv_restore") {
-      if (detail.failed === true) return { tokens: [], untold: RESTORE_FAILED };
+      if (detail.failed === true) return { rows: NONE, untold: RESTORE_FAILED };
       if (detail.partial === true && !restoresParts)
-        return { tokens: [], untold: "a part of a saved cache was restored" };
+        return { rows: NONE, untold: "a part of a saved cache was restored" };
       cache.restore(step, sequence);
     }
   }
-  if (!cache.isCounted()) return { tokens: [], untold: UNCOUNTED_ROWS };
-  return { tokens: cache.finish(), untold: null };
+  if (!cache.isCounted()) return { rows: NONE, untold: UNCOUNTED_ROWS };
+  return { rows: cache.finish(), untold: null };
 }
 
 /**
@@ -330,17 +311,21 @@ export function kvTokens(
   windowOf: (context: CacheContext, lists: readonly CacheLists[]) => WindowCache | null | undefined = () => undefined,
   hasStates: (context: CacheContext) => boolean = () => false,
 ): CacheTokens {
-  const found: (readonly KvToken[])[] = [];
+  const found: Uint32Array[] = [];
+  const columns = tokenColumns();
   const moved = { groups: [] as MovedRows["groups"][number][], copies: [] as MovedRows["copies"][number][] };
   const untold = new Set<string>();
   const early: EarlyContext[] = [];
   const batches = steps.filter(writesRows).length;
   let fillings = 0;
   let count = 0;
+  const read = collectAfter(COLLECT_AFTER);
   const counters: TokenCounters = {
+    columns,
     nextFilling: () => fillings++,
     countToken() {
       if (++count > mostTokens) throw tooMany("tokens in caches", mostTokens);
+      read(1);
     },
   };
   for (const allSteps of Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()) {
@@ -378,16 +363,17 @@ export function kvTokens(
         const lives = livesOf(sinceKnown).map((life) =>
           contextTokens(life, { ...layout, streamCells: streamCells(life) }, counters),
         );
-        const tokens = lives.flatMap((life) => life.tokens);
-        found.push(named === null ? tokens : withOwners(tokens, named));
+        const rows = together(lives.map((life) => life.rows));
+        if (named !== null) nameOwners(columns, rows, named);
+        found.push(rows);
         for (const life of lives) if (life.untold !== null) untold.add(life.untold);
         if (parted !== null && lives.every((life) => life.untold === null))
-          early.push(withKnown(parted.early, context, tokens));
+          early.push(withKnown(parted.early, context, tokensAt(columns, rows)));
       }
     }
   }
-  const tokens = found
-    .flat()
-    .sort((left, right) => left.write_ns - right.write_ns || (left.position ?? -1) - (right.position ?? -1));
+  const ended = together(found);
+  const rows = orderOfWrites(columns, ended).map((place) => ended[place] as number);
+  const tokens = tokensAt(columns, rows);
   return { tokens, moved, early, untold: untold.size === 0 ? null : [...untold].join("; ") };
 }

@@ -3,11 +3,14 @@
  * copy, until its cache does not keep it any more; each copy of it begins with the batch that writes it, is read by the next one, which
  * copies it, and is given back. Layers that keep the same rows are one group, as those that look back over a window are another.
  */
+import { uint32List } from "../../columnar/growing-column.ts";
 import { UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { KvTensor } from "./kv-lifecycle.ts";
-import { type KvToken, type ReadSpan, readsIn, SHARED_WITH_NONE, type TokenCounters } from "./kv-token.ts";
+import type { TokenCounters } from "./kv-token.ts";
 import type { LayerRows, MovedBatch, MovedCache } from "./moved-steps.ts";
+import { NO_SPANS } from "./read-spans.ts";
 import { type KvEnd, ROW_ENDS } from "./row-ends.ts";
+import { type ColumnTokens, tokensAt } from "./token-list.ts";
 
 /** Copies of rows of one sequence that a batch writes and that end alike. */
 export interface RowCopies {
@@ -25,7 +28,7 @@ export interface RowCopies {
 /** Layers that keep the same rows, and these. */
 export interface MovedGroup {
   readonly tensors: readonly KvTensor[];
-  readonly tokens: readonly KvToken[];
+  readonly tokens: ColumnTokens;
 }
 
 export interface MovedRows {
@@ -74,7 +77,10 @@ function groupsOf(batches: readonly MovedBatch[]): number[][] {
 }
 
 /** @param counters of fillings: a sequence of which rows are given up that are older than its last batch begins another one */
-export function movedRows(caches: readonly MovedCache[], { nextFilling, countToken }: TokenCounters): MovedRows {
+export function movedRows(
+  caches: readonly MovedCache[],
+  { nextFilling, countToken, columns }: TokenCounters,
+): MovedRows {
   const groups: MovedGroup[] = [];
   const copies: RowCopies[] = [];
   let lost = 0;
@@ -94,7 +100,20 @@ export function movedRows(caches: readonly MovedCache[], { nextFilling, countTok
     const gone_ns = isKnown ? cache.gone_ns : null;
 
     for (const layers of groupsOf(batches)) {
-      const tokens: KvToken[] = [];
+      const rows = uint32List();
+      const origins = new Map<string, number>();
+      const originOf = (epoch: number, s: number, is_written: boolean): number => {
+        const key = `${epoch}/${s}/${is_written}`;
+        let origin = origins.get(key);
+        if (origin === undefined) {
+          const name = { pid: cache.pid, engine: cache.engine, context: `cache ${cache.number}` };
+          const filling = fillingOf(epoch, s);
+          const common = { ...name, sequence: first.sequence + s, filling, is_written, is_moved: true } as const;
+          origin = columns.addOrigin(common);
+          origins.set(key, origin);
+        }
+        return origin;
+      };
       const row_bytes = layers.reduce(
         (sum, layer) => sum + (first.bytes[layer] ?? [0, 0])[0] + (first.bytes[layer] ?? [0, 0])[1],
         0,
@@ -105,23 +124,15 @@ export function movedRows(caches: readonly MovedCache[], { nextFilling, countTok
         const { position, written, epoch } = row;
         const by = batches[written ?? 0]?.step;
         if (by === undefined) return;
-        const reads: ReadSpan[] = [{ begins, from: written === null ? 0 : written + 1, until }];
+        const reads = { begins, from: written === null ? 0 : written + 1, until };
         for (let s = 0; s < first.sequences; s++) {
           countToken();
-          tokens.push({
-            ...{ pid: cache.pid, engine: cache.engine, context: `cache ${cache.number}`, sequence: first.sequence + s },
-            ...{ filling: fillingOf(epoch, s), position, cell: null },
-            ...{ write_ns: by.begin_ns, is_written: written !== null, written_by_ns: by.end_ns, writes: "once" },
-            ...{
-              reads,
-              ...readsIn(reads),
-              evict_ns,
-              end,
-              shared_with: SHARED_WITH_NONE,
-              requests: null,
-              is_moved: true,
-            },
-          });
+          const origin = originOf(epoch, s, written !== null);
+          const token = columns.add({ origin, written: by, position, cell: null });
+          columns.chain.set(token, columns.spans.add(NO_SPANS, reads));
+          columns.evict_ns.set(token, evict_ns);
+          columns.setEnd(token, end);
+          rows.push(token);
         }
       }
 
@@ -188,7 +199,7 @@ export function movedRows(caches: readonly MovedCache[], { nextFilling, countTok
           { ...facts, name: `cache_v${suffix}`, row_bytes: values },
         ];
       });
-      groups.push({ tensors, tokens });
+      groups.push({ tensors, tokens: tokensAt(columns, rows.values()) });
     }
   }
 

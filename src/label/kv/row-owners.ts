@@ -1,7 +1,8 @@
 /** Whose the rows of a cache were, and how it came that their blocks were given out again, where the engine names its requests. */
 import { detailOf } from "../../schema/step-detail.ts";
 import type { StepRow } from "../timeline/step-row.ts";
-import type { KvToken } from "./kv-token.ts";
+import { NO_OTHERS } from "./shared-lists.ts";
+import type { TokenColumns } from "./token-columns.ts";
 
 /** Of one engine in one process. */
 export interface NamedSequences {
@@ -64,6 +65,8 @@ interface Owners {
   readonly fate: "finished" | "preempted" | null;
 }
 
+const NOBODY: Owners = { requests: null, fate: null };
+
 function ownersOf(sequences: readonly number[], named: NamedSequences): Owners {
   const newest = new Map<string, number>();
   let isWhole = true;
@@ -72,25 +75,30 @@ function ownersOf(sequences: readonly number[], named: NamedSequences): Owners {
     if (name === null) isWhole = false;
     else newest.set(name, Math.max(sequence, newest.get(name) ?? sequence));
   }
-  if (!isWhole) return { requests: null, fate: null };
+  if (!isWhole) return NOBODY;
   // A request that began anew and found the row again had it to the end of its newest sequence.
   const [fate = null, ...others] = new Set(newest.values().map(named.fateOf));
   return { requests: JSON.stringify([...newest.keys()]), fate: others.length === 0 ? fate : null };
 }
 
-/** The tokens with the requests that had their rows, and why blocks were given out again. */
-export function withOwners(tokens: readonly KvToken[], named: NamedSequences): readonly KvToken[] {
+/** Puts down the requests that had rows, and why blocks were given out again. */
+export function nameOwners(columns: TokenColumns, rows: Uint32Array, named: NamedSequences): void {
   const ownersBy = new Map<string, Owners>();
-  return tokens.map((token) => {
-    const { sequence, shared_with, end } = token;
-    if (sequence === null) return token;
-    const key = shared_with.length === 0 ? String(sequence) : `${sequence}+${shared_with.join()}`;
-    let owners = ownersBy.get(key);
-    if (owners === undefined) {
-      owners = ownersOf([sequence, ...shared_with], named);
+  let last = { sequence: Number.NaN, others: NO_OTHERS, owners: NOBODY };
+  for (const row of rows) {
+    const { sequence } = columns.origin(row);
+    if (sequence === null) continue;
+    const others = columns.others.get(row);
+    if (last.sequence !== sequence || last.others !== others) {
+      const ids = columns.shared.ids(others);
+      const key = ids.length === 0 ? String(sequence) : `${sequence}+${ids.join()}`;
+      const owners = ownersBy.get(key) ?? ownersOf([sequence, ...ids], named);
       ownersBy.set(key, owners);
+      last = { sequence, others, owners };
     }
-    const { requests, fate } = owners;
-    return { ...token, requests, end: end?.by === "given_out" && fate !== null ? { ...end, by: fate } : end };
-  });
+    const { requests, fate } = last.owners;
+    const end = columns.end(row);
+    columns.setRequests(row, requests);
+    if (end?.by === "given_out" && fate !== null) columns.setEnd(row, { ...end, by: fate });
+  }
 }

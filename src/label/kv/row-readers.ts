@@ -3,6 +3,8 @@ import type { ReadSpan } from "./kv-token.ts";
 
 /** The sequences that have the same rows, and the batches with one of them. */
 export interface Readers {
+  /** From 1 on; another may have it when they are gone. */
+  readonly number: number;
   readonly owners: readonly number[];
   readonly begins: number[];
   /** The first position that each of these batches has of them. */
@@ -22,6 +24,8 @@ export interface ReadersBySequence {
   together(readers: Readers, sequence: number): Readers;
   /** Those without one; null where that was the only one. */
   without(readers: Readers, sequence: number): Readers | null;
+  /** Those with a number; nobody for 0. */
+  numbered(number: number): Readers;
   /** They have one more row. */
   hold(readers: Readers): void;
   /** They have one row less. */
@@ -29,6 +33,9 @@ export interface ReadersBySequence {
   /** A batch has tokens of a sequence, the first of them at a position. */
   note(sequence: number, position: number, begin_ns: number): void;
 }
+
+/** Of a row that is there no more. */
+const NOBODY: Readers = { number: 0, owners: [], begins: [], firsts: [], leasts: [], rows: 0, isGone: true };
 
 /** Batches that are passed over at once. */
 const BLOCK = 256;
@@ -47,12 +54,16 @@ function onceEach<T extends Readers | null>(make: (readers: Readers, sequence: n
 export function readersBySequence(): ReadersBySequence {
   const byOwners = new Map<string, Readers>();
   const byOwner = new Map<number, Readers[]>();
+  const byNumber: Readers[] = [];
+  const free: number[] = [];
 
   function readersOf(owners: readonly number[]): Readers {
     const key = owners.join();
     const found = byOwners.get(key);
     if (found !== undefined) return found;
-    const made: Readers = { owners, begins: [], firsts: [], leasts: [], rows: 0, isGone: false };
+    const number = free.pop() ?? byNumber.length + 1;
+    const made: Readers = { number, owners, begins: [], firsts: [], leasts: [], rows: 0, isGone: false };
+    byNumber[number - 1] = made;
     byOwners.set(key, made);
     for (const owner of owners) {
       const mine = byOwner.get(owner);
@@ -69,6 +80,7 @@ export function readersBySequence(): ReadersBySequence {
       const rest = owners.filter((owner) => owner !== sequence);
       return rest.length === 0 ? null : readersOf(rest);
     }),
+    numbered: (number) => byNumber[number - 1] ?? NOBODY,
     hold(readers) {
       readers.rows += 1;
     },
@@ -76,6 +88,7 @@ export function readersBySequence(): ReadersBySequence {
       readers.rows -= 1;
       if (readers.rows > 0) return;
       readers.isGone = true;
+      free.push(readers.number);
       byOwners.delete(readers.owners.join());
       for (const owner of readers.owners) {
         const mine = byOwner.get(owner) ?? [];

@@ -10,38 +10,26 @@
 import type { StepRow } from "../timeline/step-row.ts";
 import { type CacheName, nameOfLoad, type SequenceCache } from "./cache-changes.ts";
 import { cellOrder } from "./cell-order.ts";
-import { type KvToken, type ReadSpan, type RowWrites, readsIn, SHARED_WITH_NONE } from "./kv-token.ts";
+import type { TokenOrigin } from "./kv-token.ts";
+import { liveRows } from "./live-rows.ts";
 import { ALL_POSITIONS, type Positions } from "./positions.ts";
 import { givenOut, type KvEnd, ROW_ENDS } from "./row-ends.ts";
-import { neededFrom, type Readers, readersBySequence } from "./row-readers.ts";
-import { sharedLists } from "./shared-lists.ts";
+import { type Readers, readersBySequence } from "./row-readers.ts";
 
-interface LiveRow {
-  readonly written: StepRow;
-  readonly is_written: boolean;
-  readonly sequence: number;
-  readonly filling: number;
-  readonly first_position: number;
-  readonly cell: number | null;
-  position: number;
-  writes: RowWrites;
-  readers: Readers;
-  /** Place in `readers.begins` from which on the row was read by these. */
-  from: number;
-  readonly earlier: ReadSpan[];
-  /** When a batch came that was past its window, and none since that was not; null in its window. */
-  passed_ns: number | null;
-  shared_with: readonly number[];
-  readonly may_share: string | null;
+/** What is known of rows beside their sequence and position. */
+interface WrittenAs {
+  readonly is_written?: boolean;
+  readonly cell?: number | null;
+  readonly may_share?: string | null;
 }
-
-type WrittenAs = Partial<Pick<LiveRow, "is_written" | "cell" | "may_share">>;
 
 interface Sequence {
   readonly id: number;
-  rows: LiveRow[];
+  rows: number[];
   /** Null before its first write, and after it was emptied. */
   filling: number | null;
+  /** What its last row has in common with others, and its number. */
+  origin: (Pick<TokenOrigin, "filling" | "is_written"> & { may_share: string | null; number: number }) | null;
   /** When rows were last cut from its end. */
   cut_ns: number;
   lastBatch: StepRow | null;
@@ -53,12 +41,24 @@ interface Sequence {
 
 /** A cache of which nothing is known yet. */
 export function sequenceCache(name: CacheName): SequenceCache {
-  const { pid, engine, context, streamCells, tellsCells, mayMove, window, nextFilling, countToken } = name;
-  const ended: KvToken[] = [];
+  const {
+    pid,
+    engine,
+    context,
+    streamCells,
+    tellsCells,
+    mayMove,
+    window,
+    in_window,
+    nextFilling,
+    countToken,
+    columns,
+  } = name;
   const sequences = new Map<number, Sequence>();
   /** The live rows of which the engine named the cell. */
-  const holders = new Map<number, LiveRow>();
+  const holders = new Map<number, number>();
   const readers = readersBySequence();
+  const live = liveRows(columns, readers, window);
   /** What a sequence holds that was never heard of. */
   let unseen: Sequence["unseen"] = "start";
   const order = cellOrder(mayMove);
@@ -66,73 +66,35 @@ export function sequenceCache(name: CacheName): SequenceCache {
   /** Rows were there that nobody told of, as many as positions; and several rows of a sequence have one position. */
   let hasUnseen = false;
   let repeats = false;
-  const sharedWith = sharedLists();
-  /** The last that was noted for a row. */
-  let lastSpan: ReadSpan | null = null;
+  /** The others of the last row. */
+  let shared: { readonly owners: readonly number[]; readonly list: number } | null = null;
 
   function sequenceOf(id: number): Sequence {
     let sequence = sequences.get(id);
     if (sequence === undefined) {
-      sequence = { id, rows: [], filling: null, cut_ns: Number.NEGATIVE_INFINITY, lastBatch: null, unseen, due: null };
+      const nothing = { filling: null, origin: null, lastBatch: null, due: null };
+      sequence = { id, rows: [], cut_ns: Number.NEGATIVE_INFINITY, unseen, ...nothing };
       sequences.set(id, sequence);
     }
     return sequence;
   }
 
-  /** Counts the batches that needed the row until now. */
-  function settle(row: LiveRow): void {
-    if (row.readers.begins.length === row.from) return;
-    const { spans, passed_ns } = neededFrom(row.readers, row.from, row.position + window - 1);
-    // Rows that are shared alike were read by the same batches.
-    const [span] = spans;
-    const isAlike = spans.length === 1 && span?.begins === lastSpan?.begins && span?.from === lastSpan?.from;
-    if (isAlike && span?.until === lastSpan?.until && lastSpan !== null) row.earlier.push(lastSpan);
-    else row.earlier.push(...spans);
-    lastSpan = row.earlier.at(-1) ?? null;
-    row.passed_ns = passed_ns;
-    row.from = row.readers.begins.length;
+  /** Position of the last row of a sequence; -1 for none. */
+  function lastPosition({ rows }: Sequence): number {
+    const last = rows.at(-1);
+    return last === undefined ? -1 : live.position(last);
   }
 
-  function close(row: LiveRow, evict_ns: number | null, how: KvEnd | null): void {
-    if (row.cell !== null && holders.get(row.cell) === row) holders.delete(row.cell);
-    settle(row);
-    readers.release(row.readers);
-    const reads = row.earlier;
-    ended.push({
-      pid,
-      engine,
-      context,
-      sequence: row.sequence,
-      filling: row.filling,
-      position: row.first_position,
-      cell: row.cell,
-      write_ns: row.written.begin_ns,
-      is_written: row.is_written,
-      written_by_ns: row.written.end_ns,
-      writes: row.writes,
-      reads,
-      ...readsIn(reads),
-      evict_ns: row.passed_ns ?? evict_ns,
-      end: row.passed_ns === null ? how : ROW_ENDS.trimmed,
-      shared_with: row.shared_with,
-      ...(row.may_share === null ? {} : { may_share: row.may_share }),
-      requests: null,
-    });
+  function close(row: number, evict_ns: number | null, how: KvEnd | null): void {
+    const cell = columns.cell.get(row);
+    if (cell !== null && holders.get(cell) === row) holders.delete(cell);
+    live.close(row, evict_ns, how);
   }
 
-  /** From now on the row is that of other sequences. */
-  function giveTo(row: LiveRow, owners: Readers): void {
-    settle(row);
-    readers.hold(owners);
-    readers.release(row.readers);
-    row.readers = owners;
-    row.from = owners.begins.length;
-  }
-
-  function leave(row: LiveRow, id: number, time_ns: number, how: KvEnd): void {
-    const rest = readers.without(row.readers, id);
+  function leave(row: number, id: number, time_ns: number, how: KvEnd): void {
+    const rest = readers.without(live.readers(row), id);
     if (rest === null) close(row, time_ns, how);
-    else giveTo(row, rest);
+    else live.giveTo(row, rest);
   }
 
   function trimOne(step: StepRow, sequence: Sequence, { from, to: end }: Positions, how: KvEnd): void {
@@ -141,22 +103,24 @@ export function sequenceCache(name: CacheName): SequenceCache {
     let older = false;
     /** Of the rows since the last cut those that stay, less those that go. */
     let staying = 0;
-    const kept: LiveRow[] = [];
+    const kept: number[] = [];
     for (const row of sequence.rows) {
-      const isNew = row.written.begin_ns >= sequence.cut_ns ? 1 : 0;
-      if (row.position < from || row.position >= end) {
+      const written = columns.written(row);
+      const isNew = written.begin_ns >= sequence.cut_ns ? 1 : 0;
+      const position = live.position(row);
+      if (position < from || position >= end) {
         kept.push(row);
         staying += isNew;
         continue;
       }
       staying -= isNew;
-      older ||= row.written !== sequence.lastBatch;
+      older ||= written !== sequence.lastBatch;
       leave(row, sequence.id, step.begin_ns, how);
     }
     sequence.rows = kept;
     // A stretch that was taken from its midst before may lie in front of where it is cut.
-    if (sequence.due !== null) sequence.due = Math.min(sequence.due, 1 + (kept.at(-1)?.position ?? -1));
-    if (end !== Number.POSITIVE_INFINITY && (kept.at(-1)?.position ?? -1) >= end) order.leave();
+    if (sequence.due !== null) sequence.due = Math.min(sequence.due, 1 + lastPosition(sequence));
+    if (end !== Number.POSITIVE_INFINITY && lastPosition(sequence) >= end) order.leave();
     // What was guessed ahead and given up in the next step goes on, and a chat of which less than half of a turn is cut; a rest begins anew.
     if (isWhole || (older && end === Number.POSITIVE_INFINITY)) {
       if (isWhole || staying <= 0) sequence.filling = null;
@@ -168,59 +132,60 @@ export function sequenceCache(name: CacheName): SequenceCache {
     return id === null ? [...sequences.values()] : [sequenceOf(id)];
   }
 
+  function originOf(sequence: Sequence, filling: number, is_written: boolean, may_share: string | null): number {
+    const { origin: last, id } = sequence;
+    const isAlike = last?.filling === filling && last.is_written === is_written && last.may_share === may_share;
+    if (last !== null && isAlike) return last.number;
+    const common = { pid, engine, context, sequence: id, filling, is_written };
+    const number = columns.addOrigin({
+      ...common,
+      ...(may_share === null ? {} : { may_share }),
+      ...(in_window === undefined ? {} : { in_window }),
+    });
+    sequence.origin = { filling, is_written, may_share, number };
+    return number;
+  }
+
   function write(
     step: StepRow,
     sequence: Sequence,
     owners: readonly number[],
     position: number,
     { is_written = true, cell = null, may_share = null }: WrittenAs = {},
-  ): LiveRow {
+  ): number {
     countToken();
     sequence.filling ??= nextFilling(`${step.begin_ns}/${sequence.id}`);
-    const found = readers.of(owners);
-    readers.hold(found);
-    const row: LiveRow = {
-      written: step,
-      is_written,
-      sequence: sequence.id,
-      filling: sequence.filling,
-      first_position: position,
-      cell: tellsCells ? cell : order.isLinear() ? position : null,
-      position,
-      writes: "once",
-      readers: found,
-      from: found.begins.length,
-      earlier: [],
-      passed_ns: null,
-      shared_with: owners.length > 1 ? owners.slice(1) : SHARED_WITH_NONE,
-      may_share,
-    };
+    const origin = originOf(sequence, sequence.filling, is_written, may_share);
+    const place = tellsCells ? cell : order.isLinear() ? position : null;
+    const row = live.add({ origin, written: step, position, cell: place }, readers.of(owners));
+    if (owners.length > 1) {
+      if (shared?.owners !== owners) shared = { owners, list: columns.shared.of(owners.slice(1)) };
+      columns.others.set(row, shared.list);
+    }
     if (cell !== null) {
-      if (takeCell(step, cell)) row.writes = "more";
+      if (takeCell(step, cell)) columns.setWrites(row, "more");
       holders.set(cell, row);
     }
     return row;
   }
 
-  /** What is in some cells ends, whoever has it. @returns what that was */
-  function takeCells(step: StepRow, cells: Iterable<number>, how: KvEnd): readonly LiveRow[] {
+  /** What is in some cells ends, whoever has it. */
+  function takeCells(step: StepRow, cells: Iterable<number>, how: KvEnd): void {
     const gone = new Set([...cells].flatMap((cell) => holders.get(cell) ?? []));
-    const losing = new Set([...gone].flatMap(({ readers: { owners } }) => owners));
+    const losing = new Set([...gone].flatMap((row) => live.readers(row).owners));
     for (const row of gone) close(row, step.begin_ns, how);
     for (const id of losing) {
       const sequence = sequenceOf(id);
       sequence.rows = sequence.rows.filter((row) => !gone.has(row));
     }
-    return [...gone];
   }
 
   /** What is in a cell ends when it is written again. @returns true where something was there that was not past its window */
   function takeCell(step: StepRow, cell: number): boolean {
     const there = holders.get(cell);
     if (there === undefined) return false;
-    settle(there);
-    const isNeeded = there.passed_ns === null;
-    if (isNeeded) there.writes = "more";
+    const isNeeded = live.passed_ns(there) === null;
+    if (isNeeded) columns.setWrites(there, "more");
     takeCells(step, [cell], ROW_ENDS.written_over);
     return isNeeded;
   }
@@ -229,9 +194,9 @@ export function sequenceCache(name: CacheName): SequenceCache {
   function writeOver({ rows }: Sequence, from: number): Set<number> {
     const positions = new Set<number>();
     for (const row of rows) {
-      if (row.position < from || row.readers.owners.length > 1) continue;
-      row.writes = "more";
-      positions.add(row.position);
+      if (live.position(row) < from || live.readers(row).owners.length > 1) continue;
+      columns.setWrites(row, "more");
+      positions.add(live.position(row));
     }
     return positions;
   }
@@ -243,7 +208,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
     // A state of one sequence came back for it alone, a state of all with what they shared.
     const may_share = since === unseen ? nameOfLoad(name, since) : null;
     // It may have some of another sequence since.
-    const there = new Set(sequence.rows.map((row) => row.position));
+    const there = new Set(sequence.rows.map(live.position));
     for (let i = Math.max(0, position - window + 1); i < position; i++) {
       if (there.has(i)) continue;
       const row = write(since === "start" ? step : since, sequence, [sequence.id], i, {
@@ -270,7 +235,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
         isSure &&= sequence.due === null || sequence.due === position;
         sequence.due = null;
         // A batch that goes back writes over what is there.
-        if (position < (sequence.rows.at(-1)?.position ?? -1)) {
+        if (position < lastPosition(sequence)) {
           writtenOver.set(sequence, writeOver(sequence, position));
           trimOne(step, sequence, { from: position, to: Number.POSITIVE_INFINITY }, ROW_ENDS.written_over);
         }
@@ -283,12 +248,12 @@ export function sequenceCache(name: CacheName): SequenceCache {
         const all = owners.map(sequenceOf);
         const [writer] = all;
         if (writer === undefined) continue;
-        const before = writer.rows.at(-1)?.position ?? -1;
+        const before = lastPosition(writer);
         order.follow(position, before);
         repeats ||= position === before;
         for (let i = 0; i < tokens; i++, token++) {
           const row = write(step, writer, owners, position + i, { cell: cells?.[token] ?? null });
-          if (writtenOver.get(writer)?.has(row.position)) row.writes = "more";
+          if (writtenOver.get(writer)?.has(position + i)) columns.setWrites(row, "more");
           for (const sequence of all) sequence.rows.push(row);
         }
       }
@@ -308,23 +273,27 @@ export function sequenceCache(name: CacheName): SequenceCache {
       order.leave();
       const writtenOver = streamCells === null ? null : writeOver(sequence, 0);
       if (streamCells !== null) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.replaced);
-      const behind = 1 + (sequence.rows.at(-1)?.position ?? -1);
+      const behind = 1 + lastPosition(sequence);
       /** Those of the last row, of which the sequence is none. */
       let apart: Readers | null = null;
       for (const row of source.rows) {
-        if (row.position < first || row.position >= end) continue;
-        if (row.readers !== apart && row.readers.owners.includes(id)) continue;
-        apart = row.readers;
+        const position = live.position(row);
+        if (position < first || position >= end) continue;
+        const having = live.readers(row);
+        if (having !== apart && having.owners.includes(id)) continue;
+        apart = having;
         if (streamCells !== null) {
           // A copy has the same place among the cells of its sequence.
-          const cell = tellsCells && row.cell !== null ? (row.cell % streamCells) + id * streamCells : null;
-          const copied = write(step, sequence, [id], row.position, { cell });
-          if (writtenOver?.has(row.position)) copied.writes = "more";
+          const place = tellsCells ? columns.cell.get(row) : null;
+          const cell = place === null ? null : (place % streamCells) + id * streamCells;
+          const copied = write(step, sequence, [id], position, { cell });
+          if (writtenOver?.has(position)) columns.setWrites(copied, "more");
           sequence.rows.push(copied);
           continue;
         }
-        giveTo(row, readers.together(row.readers, id));
-        if (row.sequence !== id) row.shared_with = sharedWith(row.shared_with, id);
+        live.giveTo(row, readers.together(having, id));
+        const { others } = columns;
+        if (columns.origin(row).sequence !== id) others.set(row, columns.shared.more(others.get(row), id));
         sequence.rows.push(row);
       }
       if (isPartUnseen) sequence.due = Math.max(end, behind);
@@ -353,25 +322,25 @@ export function sequenceCache(name: CacheName): SequenceCache {
     },
     move(step, id, { from, to: end }, moved) {
       order.leave();
-      const seen = new Set<LiveRow>();
+      const seen = new Set<number>();
       for (const sequence of named(id)) {
         for (const row of sequence.rows) {
-          if (row.position < from || row.position >= end || seen.has(row)) continue;
+          const position = live.position(row);
+          if (position < from || position >= end || seen.has(row)) continue;
           seen.add(row);
-          settle(row);
-          row.position = moved(row.position);
+          live.move(row, moved(position));
         }
       }
       // An engine turns its keys by the new positions: all of the cache in one go, where it does.
       if (seen.size > 0) {
         for (const { rows } of sequences.values()) {
-          for (const row of rows) if (row.writes === "once") row.writes = "perhaps_more";
+          for (const row of rows) if (columns.writes(row) === "once") columns.setWrites(row, "perhaps_more");
         }
       }
-      const gone = [...seen].filter(({ position }) => position < 0);
+      const gone = [...seen].filter((row) => live.position(row) < 0);
       if (gone.length === 0) return;
       for (const row of gone) close(row, step.begin_ns, ROW_ENDS.shifted);
-      for (const sequence of sequences.values()) sequence.rows = sequence.rows.filter(({ position }) => position >= 0);
+      for (const sequence of sequences.values()) sequence.rows = sequence.rows.filter((row) => live.position(row) >= 0);
     },
     restore(step, id) {
       order.leave();
@@ -391,10 +360,10 @@ export function sequenceCache(name: CacheName): SequenceCache {
     isSure: () => isSure,
     isCounted: () => !hasUnseen || !repeats,
     finish() {
-      const living = new Set<LiveRow>();
-      for (const { rows } of sequences.values()) for (const row of rows) living.add(row);
-      for (const row of living) close(row, null, null);
-      return order.isDoubtful() && !tellsCells ? ended.map((token) => ({ ...token, cell: null })) : ended;
+      for (const { rows } of sequences.values()) for (const row of rows) if (live.isLive(row)) close(row, null, null);
+      const ended = live.ended();
+      if (order.isDoubtful() && !tellsCells) for (const row of ended) columns.cell.set(row, null);
+      return ended;
     },
   };
 }

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { batchFromRows } from "../../../src/columnar/rows.ts";
 import { readGgufFile } from "../../../src/engine/gguf/file.ts";
 import { tensorLives } from "../../../src/label/capture/tensor-lives.ts";
-import { type KvRows, kvRows } from "../../../src/label/kv/kv-lifecycle.ts";
 import { timelineOf } from "../../../src/label/timeline/phase.ts";
 import { stepRows } from "../../../src/label/timeline/step-row.ts";
 import { createTokenCount } from "../../../src/record/token-count.ts";
 import { type EngineRun, hasSettings, runEngine } from "../../fixtures/engine-run.ts";
+import { kvRows, type ListedRows } from "../../fixtures/listed-tokens.ts";
 import { BUILDS, fetchLlamaServer } from "../../fixtures/llama-server.ts";
 
 setDefaultTimeout(120_000);
@@ -22,7 +22,7 @@ const [OLDER, NEWER] = [0, 1];
 
 interface Driven {
   readonly run: EngineRun;
-  readonly rows: KvRows;
+  readonly rows: ListedRows;
   /** Kind, tokens, sequences and first position of each call that computes tokens. */
   readonly calls: readonly unknown[];
   /** Tensors of the model's file, as name and bytes. */
@@ -82,7 +82,7 @@ test.skipIf(failed.length > 0)("a model that only encodes has steps and tokens, 
   expectAllLabelled(encoder);
   expect(encoder.run.untold).toEqual([]);
   expect(encoder.run.tensors.filter(({ region_type }) => region_type === "kv_cache")).toEqual([]);
-  expect([encoder.rows.tokens, encoder.rows.tensors, encoder.rows.untold]).toEqual([[], [], null]);
+  expect([[...encoder.rows.tokens], encoder.rows.tensors, encoder.rows.untold]).toEqual([[], [], null]);
   const counted = createTokenCount();
   counted.take(batchFromRows("step", encoder.run.steps));
   expect([counted.prompt_tokens, counted.decode_tokens, counted.uncalled_graphs]).toEqual([65, 0, 0]);

@@ -1,4 +1,5 @@
 /** What every engine must tell, whichever it is: weights, tensors of its cache, steps, rows, its end; of a process that is attached to late, and where records are lost. */
+
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +9,6 @@ import { demoCommand } from "../../../src/demo/demo.ts";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
 import { readGgufFile } from "../../../src/engine/gguf/file.ts";
 import { tensorLives } from "../../../src/label/capture/tensor-lives.ts";
-import { kvRows } from "../../../src/label/kv/kv-lifecycle.ts";
 import { engineRegions } from "../../../src/label/regions/engine-regions.ts";
 import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
 import { balances } from "../../../src/schema/ledger.ts";
@@ -17,6 +17,7 @@ import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
 import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
 import { NAMES_OF_LAYERS, namedTorch } from "../../fixtures/fake-torch/named-torch.ts";
 import { compileVllm } from "../../fixtures/fake-vllm/compile-vllm.ts";
+import { kvRows } from "../../fixtures/listed-tokens.ts";
 import { BUILDS, fetchLlamaServer, type LlamaServer } from "../../fixtures/llama-server.ts";
 import { PYTHONS } from "../../fixtures/waiting-python.ts";
 import {

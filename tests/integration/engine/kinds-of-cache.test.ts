@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tensorLives } from "../../../src/label/capture/tensor-lives.ts";
-import { type KvRows, kvRows } from "../../../src/label/kv/kv-lifecycle.ts";
 import { SEVERAL_CACHES } from "../../../src/label/kv/kv-tokens.ts";
 import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
 import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
+import { kvRows, type ListedRows } from "../../fixtures/listed-tokens.ts";
 import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
 
 const build = await fetchLlamaServer();
@@ -17,7 +17,7 @@ const DECODED = 100;
 
 interface Driven {
   readonly run: EngineRun;
-  readonly rows: KvRows;
+  readonly rows: ListedRows;
   /** First and last position of the one sequence of each context, as the engine says in the end. */
   readonly held: readonly (readonly [first: number, last: number])[];
 }
@@ -56,7 +56,7 @@ test.skipIf(!build.ok)(
       ["cache_k_l0", "kv_cache", "32x256x1x1"],
       ["cache_v_l0", "kv_cache", "32x256x1x1"],
     ]);
-    expect([sliding.rows.tokens, sliding.rows.untold]).toEqual([[], SEVERAL_CACHES]);
+    expect([[...sliding.rows.tokens], sliding.rows.untold]).toEqual([[], SEVERAL_CACHES]);
   },
 );
 
@@ -69,7 +69,7 @@ test.skipIf(!build.ok)("the state of a recurrent model is a cache without rows o
     ["cache_r_l1", "kv_cache"],
     ["cache_s_l1", "kv_cache"],
   ]);
-  expect(recurrent.rows.tokens).toEqual([]);
+  expect([...recurrent.rows.tokens]).toEqual([]);
   // Of each of two layers the last 3 inputs of a convolution of 128, and 16 numbers of state for each of these, in f32.
   expect(recurrent.rows.rowless_bytes).toBe(2 * 4 * (3 * 128 + 16 * 128));
   expect(new Set(named(recurrent, /^blk\..*ssm_/).map(({ region_type }) => region_type))).toEqual(new Set(["weight"]));
@@ -132,7 +132,7 @@ test.skipIf(!build.ok)(
 test.skipIf(!build.ok)("positions that the engine gives behind a restored state are not made up", async () => {
   const unplaced = await drive("unplaced");
   expect(unplaced.held).toEqual([[0, PROMPT + DECODED + 9]]);
-  expect([unplaced.rows.tokens, unplaced.rows.untold]).toEqual([
+  expect([[...unplaced.rows.tokens], unplaced.rows.untold]).toEqual([
     [],
     "the engine does not tell the sequences of a batch",
   ]);

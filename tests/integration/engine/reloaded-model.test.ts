@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readGgufFile } from "../../../src/engine/gguf/file.ts";
 import { tensorLives } from "../../../src/label/capture/tensor-lives.ts";
-import { kvRows } from "../../../src/label/kv/kv-lifecycle.ts";
 import { stepRows } from "../../../src/label/timeline/step-row.ts";
 import { runEngine } from "../../fixtures/engine-run.ts";
+import { kvRows } from "../../fixtures/listed-tokens.ts";
 import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
 
 setDefaultTimeout(120_000);

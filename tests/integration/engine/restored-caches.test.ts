@@ -2,9 +2,10 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { kvTokens, RESTORE_FAILED } from "../../../src/label/kv/kv-tokens.ts";
+import { RESTORE_FAILED } from "../../../src/label/kv/kv-tokens.ts";
 import { stepRows } from "../../../src/label/timeline/step-row.ts";
 import { runEngine } from "../../fixtures/engine-run.ts";
+import { kvTokens } from "../../fixtures/listed-tokens.ts";
 import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
 
 setDefaultTimeout(120_000);

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
-import { kvTokens } from "../../../src/label/kv/kv-tokens.ts";
 import { stepRows } from "../../../src/label/timeline/step-row.ts";
 import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
+import { kvTokens } from "../../fixtures/listed-tokens.ts";
 import { BUILDS, fetchLlamaServer } from "../../fixtures/llama-server.ts";
 import { freePort, untilReady } from "../../validity/laboratory/random-clients.ts";
 

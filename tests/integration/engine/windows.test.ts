@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { modelFacts } from "../../../src/engine/gguf/model-facts.ts";
 import { tensorLives } from "../../../src/label/capture/tensor-lives.ts";
-import { type KvRows, kvRows } from "../../../src/label/kv/kv-lifecycle.ts";
 import { isReadAt } from "../../../src/label/kv/kv-token.ts";
 import { runsOf, SEVERAL_CACHES } from "../../../src/label/kv/kv-tokens.ts";
 import { isBatch, type StepRow, stepRows } from "../../../src/label/timeline/step-row.ts";
 import { hasSettings, runEngine } from "../../fixtures/engine-run.ts";
+import { kvRows, type ListedRows } from "../../fixtures/listed-tokens.ts";
 import { BUILDS, fetchLlamaServer } from "../../fixtures/llama-server.ts";
 
 setDefaultTimeout(120_000);
@@ -39,9 +39,9 @@ async function inFolder<T>(use: (command: (how: string) => string[], folder: str
 
 interface Driven {
   readonly said: Said;
-  readonly rows: KvRows;
+  readonly rows: ListedRows;
   readonly batches: readonly StepRow[];
-  readonly unnamed: KvRows;
+  readonly unnamed: ListedRows;
 }
 
 const drive = (how: "shared" | "split"): Promise<Driven> =>
@@ -132,5 +132,5 @@ test.skipIf(!build.ok).each(["shared", "split"] as const)(
 
 test.skipIf(!build.ok)("no row is told of any layer where the model's file was not read", async () => {
   const { unnamed } = await drive("shared");
-  expect([unnamed.tokens, unnamed.untold]).toEqual([[], SEVERAL_CACHES]);
+  expect([[...unnamed.tokens], unnamed.untold]).toEqual([[], SEVERAL_CACHES]);
 });

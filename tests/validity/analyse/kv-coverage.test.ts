@@ -3,6 +3,7 @@
  * run's own rows, whatever becomes of them later, and of ever so many runs like it with other requests, or are refused. The seeds are
  * fixed, so that the outcome is too.
  */
+
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { rowOf } from "../../../src/analyse/figures/figure-row.ts";
 import type { MetricRow } from "../../../src/analyse/figures/metric-row.ts";
@@ -10,8 +11,8 @@ import { groupsOf } from "../../../src/analyse/input/group.ts";
 import type { KvRowSample } from "../../../src/analyse/input/input.ts";
 import { readsPerWrite } from "../../../src/analyse/metrics/reads-per-write.ts";
 import { retention } from "../../../src/analyse/metrics/retention.ts";
-import { kvTokens } from "../../../src/label/kv/kv-tokens.ts";
 import type { Truth } from "../../../src/simulate/true-quantiles.ts";
+import { kvTokens } from "../../fixtures/listed-tokens.ts";
 import { input } from "../../unit/analyse/sample-input.ts";
 import { needsAlike, ownNeeds, type SlotRun } from "./slot-needs.ts";
 import { type SlotServer, serverSteps } from "./slot-server.ts";

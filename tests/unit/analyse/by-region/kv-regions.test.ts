@@ -2,13 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import { kvRegions } from "../../../../src/analyse/by-region/kv-regions.ts";
 import type { StepSample } from "../../../../src/analyse/input/input.ts";
-import { kvRowSamples } from "../../../../src/analyse/input/load-samples.ts";
+import { kvRowSamples } from "../../../../src/analyse/input/kv-samples.ts";
 import { regionKv } from "../../../../src/analyse/input/region-kv.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import type { KvRows, KvTensor } from "../../../../src/label/kv/kv-lifecycle.ts";
 import type { KvToken } from "../../../../src/label/kv/kv-token.ts";
 import { placeIndex } from "../../../../src/label/regions/place-index.ts";
 import { ROWS } from "../../../../src/regions/kv-layout.ts";
+import { tokenList } from "../../../fixtures/listed-tokens.ts";
 import { regionsOf } from "../../../fixtures/regions.ts";
 import { input, MS } from "../sample-input.ts";
 
@@ -62,7 +63,7 @@ function rowsOf(change: Partial<KvRows> = {}): KvRows {
   const all = tokens();
   const room = { rooms: [tensors.map((_, k) => k)], roomOf: all.map(() => 0) };
   return {
-    ...{ tokens: all, tensors, ...room, confirmed: new Set<number>(), contradicted: 0 },
+    ...{ tokens: tokenList(all), tensors, ...room, confirmed: new Set<number>(), contradicted: 0 },
     ...{ copies: [], rowless_bytes: 0, early: null, untold: null },
     ...change,
   };

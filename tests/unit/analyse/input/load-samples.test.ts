@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import type { KvRowSample } from "../../../../src/analyse/input/input.ts";
 import { stepSamples, watchSamples } from "../../../../src/analyse/input/load-samples.ts";
 import { spansOf } from "../../../../src/analyse/input/span.ts";
 import { kvStepSums } from "../../../../src/analyse/steps/kv-step-sums.ts";
@@ -82,7 +83,7 @@ test("rows that a draft model writes and needs count among the bytes of the step
     ...{ write_ns: 31 * MS, is_written: true, last_read_ns: 40 * MS, evict_ns: Number.NaN, total_reads: 1 },
     ...{ size_bytes: 100, filling: 0, writes: "once", is_copy: false },
   } as const;
-  const sums = kvStepSums([row as unknown as Parameters<typeof kvStepSums>[0][number]], samples, span);
+  const sums = kvStepSums([row as unknown as KvRowSample], samples, span);
   expect([...sums.tokens]).toEqual([3, 0, 1]);
   expect(sums.written_bytes.reduce((a, b) => a + b, 0)).toBe(100);
   expect(sums.needed_bytes.reduce((a, b) => a + b, 0)).toBe(100);

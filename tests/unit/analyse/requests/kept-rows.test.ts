@@ -4,7 +4,8 @@ import { kvRowsOf } from "../../../fixtures/kv-rows.ts";
 
 /** Of the rows of sequence 0. */
 const retentionOf = (...given: Parameters<typeof kvRowsOf>) => {
-  const kept = rowsByOwner(kvRowsOf(...given), ({ sequence }) => (sequence === 0 ? "mine" : null)).get("mine");
+  const rows = kvRowsOf(...given);
+  const kept = rowsByOwner(rows, (place) => (rows.tokens.origin(place).sequence === 0 ? "mine" : null)).get("mine");
   return kept === undefined ? null : rowRetention(kept);
 };
 

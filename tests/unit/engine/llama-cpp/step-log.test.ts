@@ -3,7 +3,6 @@ import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
 import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import { stepLog } from "../../../../src/engine/llama-cpp/step-log.ts";
 import type { CacheShape } from "../../../../src/engine/llama-cpp/written-cells.ts";
-import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
 import { stepRows } from "../../../../src/label/timeline/step-row.ts";
 import {
   type BatchFields,
@@ -12,6 +11,7 @@ import {
   graphBytes,
   rawRecord,
 } from "../../../fixtures/ggml-structs.ts";
+import { kvTokens } from "../../../fixtures/listed-tokens.ts";
 
 const CONTEXT = 0x9000n;
 

@@ -1,11 +1,11 @@
 /** Batches that leave their positions to the engine, of a context that was there before we came. */
+
 import { describe, expect, test } from "bun:test";
-import { kvRows } from "../../../../src/label/kv/kv-lifecycle.ts";
-import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { ROWS } from "../../../../src/regions/kv-layout.ts";
 import type { TensorLifetime } from "../../../../src/regions/tensor-map.ts";
 import { batch, change, START, step } from "../../../fixtures/kv-steps.ts";
+import { kvRows, kvTokens } from "../../../fixtures/listed-tokens.ts";
 
 /** A batch of a sequence and at positions that the engine decides. */
 const placeless = (begin_ns: number, n_tokens = 1) => step("decode", begin_ns, { n_tokens });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { cellsOf } from "../../../../src/label/kv/kv-cells.ts";
-import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
+import { kvTokens } from "../../../fixtures/listed-tokens.ts";
 
 function step(kind: string, begin_ns: number, kv_cells: unknown, fields: Partial<StepRow> = {}): StepRow {
   const none = { n_tokens: null, n_sequences: null, position_first: null, sequence_id: null };

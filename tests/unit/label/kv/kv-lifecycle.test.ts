@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
-import { FLAT_CACHE, kvRows, SHARED_BEFORE } from "../../../../src/label/kv/kv-lifecycle.ts";
+import { FLAT_CACHE, SHARED_BEFORE } from "../../../../src/label/kv/kv-lifecycle.ts";
 import { SEVERAL_CACHES } from "../../../../src/label/kv/kv-tokens.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { ROWS } from "../../../../src/regions/kv-layout.ts";
 import type { TensorLifetime } from "../../../../src/regions/tensor-map.ts";
+import { kvRows } from "../../../fixtures/listed-tokens.ts";
 
 const ENGINE = { pid: 7, engine: "engine" };
 
@@ -89,7 +90,7 @@ test("a context with a pseudonym is not taken for another one than that which wa
 
 test("no row has a life where tensors of one context have room for different numbers of tokens", () => {
   const rows = kvRows(STEPS, [cache("all", 10n, 8), cache("window", 10n, 4)], 0n);
-  expect([rows.tokens, rows.untold]).toEqual([[], SEVERAL_CACHES]);
+  expect([[...rows.tokens], rows.untold]).toEqual([[], SEVERAL_CACHES]);
   const later = { ...cache("larger", 60n, 16), addr: 0x20000n };
   expect(kvRows(STEPS, [{ ...cache("all", 10n, 8), death_ns: 60n }, later], 0n).untold).toBeNull();
 });
@@ -97,7 +98,7 @@ test("no row has a life where tensors of one context have room for different num
 test("no row has a life in a cache of one dimension, which does not say how many tokens it has room for", () => {
   const flat = { ...cache("flat", 10n), shape: "32x1x1x1" };
   const rows = kvRows(STEPS, [flat], 0n);
-  expect([rows.tokens, rows.tensors, rows.untold, rows.rowless_bytes]).toEqual([[], [], FLAT_CACHE, 64]);
+  expect([[...rows.tokens], rows.tensors, rows.untold, rows.rowless_bytes]).toEqual([[], [], FLAT_CACHE, 64]);
 });
 
 test("a context at the address of one that was freed shares its cells as its own tensors say, not as those of the first", () => {

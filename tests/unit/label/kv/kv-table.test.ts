@@ -2,12 +2,13 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { kvRowSamples } from "../../../../src/analyse/input/load-samples.ts";
+import { kvRowSamples } from "../../../../src/analyse/input/kv-samples.ts";
 import type { KvRows, KvTensor } from "../../../../src/label/kv/kv-lifecycle.ts";
 import { writeKvLifecycle } from "../../../../src/label/kv/kv-table.ts";
 import type { KvToken } from "../../../../src/label/kv/kv-token.ts";
 import { COLUMNS, ROWS, UNKNOWN_LAYOUT } from "../../../../src/regions/kv-layout.ts";
 import { openDatabase } from "../../../../src/sql/database.ts";
+import { tokenList } from "../../../fixtures/listed-tokens.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -60,7 +61,7 @@ function tensor(name: string, of: Partial<KvTensor> = {}): KvTensor {
 /** Every token in every tensor. */
 function everyRow(tokens: readonly KvToken[], tensors: readonly KvTensor[], confirmed: readonly number[] = []): KvRows {
   return {
-    tokens,
+    tokens: tokenList(tokens),
     tensors,
     rooms: [tensors.map((_, k) => k)],
     roomOf: tokens.map(() => 0),
@@ -153,7 +154,7 @@ test("a token is one sample for the metrics, two where some of its rows went wit
   const tensors = [tensor("a"), tensor("b", { row_bytes: 100 }), tensor("c", { death_ns: 7000 })];
   const tokens = [token(0), token(1, { evict_ns: 6000, total_reads: 2, last_read_ns: 3000 })];
   const samples = kvRowSamples(everyRow(tokens, tensors));
-  expect(samples.map((row) => [row.size_bytes, row.evict_ns, row.total_reads, row.last_read_ns])).toEqual([
+  expect(Array.from(samples, (row) => [row.size_bytes, row.evict_ns, row.total_reads, row.last_read_ns])).toEqual([
     [356, Number.NaN, 0, Number.NaN],
     [256, 7000, 0, Number.NaN],
     [612, 6000, 2, 3000],

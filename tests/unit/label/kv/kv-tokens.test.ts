@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { kvTokens, UNCOUNTED_ROWS } from "../../../../src/label/kv/kv-tokens.ts";
+import { UNCOUNTED_ROWS } from "../../../../src/label/kv/kv-tokens.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { batch, change, mixed, ofSequence, START, step } from "../../../fixtures/kv-steps.ts";
+import { kvTokens } from "../../../fixtures/listed-tokens.ts";
 
 /** Position, whether its write was seen, the time of that, reads, and the end. */
 const told = (steps: readonly StepRow[]) =>
@@ -509,4 +510,15 @@ describe("how often the row of a token is written", () => {
       [2, "once"],
     ]);
   });
+});
+
+test("a batch that names a sequence twice for its rows has each of them once", () => {
+  const steps = [START, mixed(100, [[[3, 3], 0, 2]]), mixed(200, [[3, 2, 1]]), change("kv_trim", 300, 3)];
+  const { tokens, untold } = kvTokens(steps);
+  expect(untold).toBeNull();
+  expect(tokens.map(({ position, evict_ns }) => [position, evict_ns])).toEqual([
+    [0, 300],
+    [1, 300],
+    [2, 300],
+  ]);
 });

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { kvRowSamples } from "../../../../src/analyse/input/load-samples.ts";
-import { kvRows } from "../../../../src/label/kv/kv-lifecycle.ts";
-import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
+import { kvRowSamples } from "../../../../src/analyse/input/kv-samples.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { batch, step } from "../../../fixtures/kv-steps.ts";
+import { kvRows, kvTokens } from "../../../fixtures/listed-tokens.ts";
 
 type Rows = readonly (readonly [from: number, kept: number, added: number])[];
 
@@ -184,7 +183,7 @@ test("figures of bytes are of the copies: each is written by one batch, and read
     ["cache_k_l1", 8],
     ["cache_v_l1", 8],
   ]);
-  const samples = kvRowSamples(rows).map(({ write_ns, last_read_ns, evict_ns, total_reads, size_bytes }) => [
+  const samples = Array.from(kvRowSamples(rows), ({ write_ns, last_read_ns, evict_ns, total_reads, size_bytes }) => [
     ...[write_ns, last_read_ns, evict_ns, total_reads, size_bytes],
   ]);
   expect(samples).toEqual([

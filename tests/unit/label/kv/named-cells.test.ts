@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { kvTokens, SEVERAL_CACHES } from "../../../../src/label/kv/kv-tokens.ts";
+import { SEVERAL_CACHES } from "../../../../src/label/kv/kv-tokens.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { change, mixed, ofSequence, START, step } from "../../../fixtures/kv-steps.ts";
+import { kvTokens } from "../../../fixtures/listed-tokens.ts";
 
 describe("cells that the engine names", () => {
   const caches = (kv_caches: number) => step("engine", 1, { detail: JSON.stringify({ settings: { kv_caches } }) });

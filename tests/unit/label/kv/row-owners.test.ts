@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
+import { kvTokens } from "../../../fixtures/listed-tokens.ts";
 
 const step = (begin_ns: number, kind: string, detail: object, of: Partial<StepRow> = {}): StepRow => ({
   ...{ pid: 1, engine: "vLLM", kind, begin_ns, end_ns: begin_ns + 1, detail: JSON.stringify(detail) },

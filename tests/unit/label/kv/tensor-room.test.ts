@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
-import { tokensIn } from "../../../../src/label/kv/tensor-room.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
+import { tokensIn } from "../../../fixtures/listed-tokens.ts";
 
 function batch(begin_ns: number, position_first: number, n_tokens = 1, sequence_id = 0): StepRow {
   const row = { pid: 7, engine: "engine", kind: "decode", begin_ns, end_ns: begin_ns + 5, result: 0, detail: null };
@@ -12,10 +11,9 @@ const ROOM = { cells: 4, streams: 1, birth_ns: 0, death_ns: Number.POSITIVE_INFI
 
 describe("a tensor with fewer cells than tokens, as that of a sliding window", () => {
   const steps = [batch(100, 0, 3), ...[200, 300, 400, 500].map((time, i) => batch(time, 3 + i))];
-  const { tokens } = kvTokens(steps);
 
   test("loses the oldest row to each that is written over it, with the reads up to then", () => {
-    const held = tokensIn(tokens, ROOM).map((token) => [token?.position, token?.total_reads, token?.evict_ns]);
+    const held = tokensIn(steps, ROOM).map((token) => [token?.position, token?.total_reads, token?.evict_ns]);
     expect(held).toEqual([
       [0, 1, 300],
       [1, 2, 400],
@@ -28,9 +26,9 @@ describe("a tensor with fewer cells than tokens, as that of a sliding window", (
   });
 
   test("has each of these places written more than once, by the row that went and the one that came", () => {
-    const held = tokensIn(tokens, ROOM).map((token) => token?.writes);
+    const held = tokensIn(steps, ROOM).map((token) => token?.writes);
     expect(held).toEqual([...Array(3).fill("more"), "once", ...Array(3).fill("more")]);
-    expect(tokensIn(tokens, { ...ROOM, cells: 7 }).map((token) => token?.writes)).toEqual(Array(7).fill("once"));
+    expect(tokensIn(steps, { ...ROOM, cells: 7 }).map((token) => token?.writes)).toEqual(Array(7).fill("once"));
   });
 
   test("never holds more rows than cells, however many come and go", () => {
@@ -40,7 +38,7 @@ describe("a tensor with fewer cells than tokens, as that of a sliding window", (
       ...Array.from({ length: 40 }, (_, i) => batch(30 + i, i, 1, 3)),
     ];
     for (const cells of [1, 3, 7, 50]) {
-      const held = tokensIn(kvTokens(many).tokens, { ...ROOM, cells });
+      const held = tokensIn(many, { ...ROOM, cells });
       for (const { begin_ns } of many.slice(2)) {
         const alive = held.filter((t) => t !== null && t.write_ns <= begin_ns && (t.evict_ns ?? Infinity) > begin_ns);
         expect(alive.length).toBeLessThanOrEqual(cells);
@@ -50,14 +48,14 @@ describe("a tensor with fewer cells than tokens, as that of a sliding window", (
 
   test("has such room for each sequence where it is split by them", () => {
     const two = [batch(100, 0, 4, 0), batch(200, 0, 4, 1), batch(300, 4, 1, 1)];
-    const held = tokensIn(kvTokens(two).tokens, { ...ROOM, streams: 2 });
+    const held = tokensIn(two, { ...ROOM, streams: 2 });
     expect(held.map((token) => token?.evict_ns)).toEqual([...Array(4).fill(null), 300, ...Array(4).fill(null)]);
   });
 });
 
 test("rows end with their tensor, and what was written before it was there is none of its rows", () => {
-  const { tokens } = kvTokens([batch(100, 0), batch(200, 1), batch(300, 2)]);
-  const held = tokensIn(tokens, { ...ROOM, birth_ns: 150, death_ns: 250 });
+  const steps = [batch(100, 0), batch(200, 1), batch(300, 2)];
+  const held = tokensIn(steps, { ...ROOM, birth_ns: 150, death_ns: 250 });
   expect(held.map((token) => token && [token.position, token.total_reads, token.evict_ns])).toEqual([
     null,
     [1, 0, 250],
@@ -66,8 +64,8 @@ test("rows end with their tensor, and what was written before it was there is no
 });
 
 test("a tensor that is first seen while a batch fills it holds what that batch writes", () => {
-  const { tokens } = kvTokens([batch(100, 0, 2), batch(200, 2)]);
-  const held = (birth_ns: number) => tokensIn(tokens, { ...ROOM, birth_ns }).map((token) => token !== null);
+  const steps = [batch(100, 0, 2), batch(200, 2)];
+  const held = (birth_ns: number) => tokensIn(steps, { ...ROOM, birth_ns }).map((token) => token !== null);
   expect([held(103), held(106)]).toEqual([
     [true, true, true],
     [false, false, true],

@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test";
-import { type KvTensor, kvRows } from "../../../../src/label/kv/kv-lifecycle.ts";
+import type { KvTensor } from "../../../../src/label/kv/kv-lifecycle.ts";
 import { SEVERAL_CACHES } from "../../../../src/label/kv/kv-tokens.ts";
 import { windowCache } from "../../../../src/label/kv/window-caches.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { ROWS } from "../../../../src/regions/kv-layout.ts";
 import type { TensorLifetime } from "../../../../src/regions/tensor-map.ts";
 import type { ModelFacts } from "../../../../src/schema/model-facts.ts";
+import { kvRows } from "../../../fixtures/listed-tokens.ts";
 
 const ENGINE = { pid: 7, engine: "engine" };
 const MODEL = { layers: 2, window_tokens: 4, window_layers: [0] } as unknown as ModelFacts;
@@ -158,7 +159,7 @@ test.each([0, 1])(
     const steps = [step("context", 0, { result: 0xa }), parts, batch(100, 0, 3), batch(200, 3)];
     const alike = [tensor(0, 64), tensor(1, 64)];
     const rows = kvRows(steps, alike, 0n, Number.POSITIVE_INFINITY, MODEL);
-    expect([rows.tokens, rows.untold]).toEqual([[], SEVERAL_CACHES]);
+    expect([[...rows.tokens], rows.untold]).toEqual([[], SEVERAL_CACHES]);
     for (const layers of [2, 3, null]) {
       const other = { layers, has_other_windows: true } as unknown as ModelFacts;
       expect(kvRows(steps, alike, 0n, Number.POSITIVE_INFINITY, other).untold).toBe(SEVERAL_CACHES);
@@ -170,5 +171,5 @@ test.each([0, 1])(
 
 test("no row of any layer is told where the window is not known", () => {
   const rows = rowsOf([batch(100, 0, 3), batch(200, 3)], null);
-  expect([rows.tokens, rows.untold]).toEqual([[], SEVERAL_CACHES]);
+  expect([[...rows.tokens], rows.untold]).toEqual([[], SEVERAL_CACHES]);
 });

@@ -14,6 +14,7 @@ import { untoldRows } from "../../../../src/report/kv-lives/untold-rows.ts";
 import { render } from "../../../../src/report/terminal.ts";
 import type { KvEndWord } from "../../../../src/schema/words.ts";
 import { openDatabase } from "../../../../src/sql/database.ts";
+import { tokenList } from "../../../fixtures/listed-tokens.ts";
 import { batchWith, type Given } from "../../../fixtures/row-with.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-lives-"));
@@ -63,7 +64,7 @@ async function drawn(
   { requests, steps, untold, windowed = [] }: MadeRun = {},
 ): Promise<string[]> {
   const rows: KvRows = {
-    ...{ tokens: [...tokens, ...windowed], tensors: windowed.length > 0 ? [WINDOWED, ...TENSORS] : TENSORS },
+    ...{ tokens: tokenList([...tokens, ...windowed]), tensors: windowed.length > 0 ? [WINDOWED, ...TENSORS] : TENSORS },
     rooms: [TENSORS.map((_, k) => k + Math.sign(windowed.length)), [0]],
     roomOf: [...tokens.map(() => 0), ...windowed.map(() => 1)],
     ...{ confirmed: new Set<number>(), contradicted: 0, copies: [], rowless_bytes: 0, early: null, untold: null },

@@ -1,9 +1,10 @@
 /** Servers of several slots, told by their engine's steps: what is true follows from a replay of these, row by row. */
+
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
-import { kvTokens } from "../../../../src/label/kv/kv-tokens.ts";
 import { isPrefill, type StepRow } from "../../../../src/label/timeline/step-row.ts";
 import { detailOf } from "../../../../src/schema/step-detail.ts";
 import { quantileOf, type Truth } from "../../../../src/simulate/true-quantiles.ts";
+import { kvTokens } from "../../../fixtures/listed-tokens.ts";
 import { input } from "../../../unit/analyse/sample-input.ts";
 import { needsAlike } from "../../analyse/slot-needs.ts";
 import { type SlotServer, serverSteps } from "../../analyse/slot-server.ts";

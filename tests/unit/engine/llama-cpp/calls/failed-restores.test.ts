@@ -2,9 +2,10 @@ import { expect, test } from "bun:test";
 import { GGML_LAYOUT } from "../../../../../src/engine/llama-cpp/offsets.ts";
 import { PROBE, PROBE_POINTS } from "../../../../../src/engine/llama-cpp/probes.ts";
 import { stepLog } from "../../../../../src/engine/llama-cpp/step-log.ts";
-import { kvTokens, RESTORE_FAILED } from "../../../../../src/label/kv/kv-tokens.ts";
+import { RESTORE_FAILED } from "../../../../../src/label/kv/kv-tokens.ts";
 import { rawRecord } from "../../../../fixtures/ggml-structs.ts";
 import { change, ofSequence, START } from "../../../../fixtures/kv-steps.ts";
+import { kvTokens } from "../../../../fixtures/listed-tokens.ts";
 
 const log = () =>
   stepLog({

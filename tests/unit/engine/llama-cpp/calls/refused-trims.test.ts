@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { GGML_LAYOUT } from "../../../../../src/engine/llama-cpp/offsets.ts";
 import { PROBE } from "../../../../../src/engine/llama-cpp/probes.ts";
 import { stepLog } from "../../../../../src/engine/llama-cpp/step-log.ts";
-import { kvTokens } from "../../../../../src/label/kv/kv-tokens.ts";
 import { type RecordFields, rawRecord } from "../../../../fixtures/ggml-structs.ts";
 import { change, ofSequence, START } from "../../../../fixtures/kv-steps.ts";
+import { kvTokens } from "../../../../fixtures/listed-tokens.ts";
 
 const CONTEXT = 0x9000n;
 /** What is in the register beside the bool. */
