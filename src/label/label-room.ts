@@ -19,8 +19,8 @@ export const BYTES_OF = {
   watches: 12_000,
   /** Of a run with more watches than fit, the beginning of each, with what going over all of them takes. */
   "watches that are left": 1500,
-  /** A token in a tensor, or in several that keep it equally long, with what the metrics make of it. */
-  "tokens in caches": 1500,
+  /** A token in a tensor, or in several that keep it equally long, in columns, with what the metrics make of it. */
+  "tokens in caches": 300,
 } as const;
 export type Held = keyof typeof BYTES_OF;
 
