@@ -181,7 +181,7 @@ export async function analyseRun(
             `region_map.parquet has the ${formatCount(labelled.allocationRegions)} largest allocations; ${formatCount(leftOut)} more are in capture/allocation, and the figures count all`,
           ]
         : []),
-      ...leftWarnings(takenWatches, loaded),
+      ...leftWarnings(takenWatches, loaded, labelled.leftWatches.enough_gib),
       ...(cutWatches > 0 ? [`${cutWatches} watches were left out: accesses that they saw are in no segment`] : []),
       ...(openWatches > 0
         ? [

@@ -1,6 +1,7 @@
 /** How much of what labels hold there is memory for: a run that holds more is refused, before it is held. */
 import { MrmTraceError } from "../errors.ts";
 import { formatCount } from "../units.ts";
+import { enoughGib } from "./memory-shares.ts";
 
 /**
  * Bytes that one of each takes while a run is labelled and its figures are made: measured (docs/memory.md), but for tensors,
@@ -31,6 +32,8 @@ export interface LabelRoom {
   mostBeside(what: Held, other: Held, count: number): number;
   /** Room for so many less. @throws MrmTraceError environment where there is none */
   take(what: Held, count: number): void;
+  /** Memory for deriving that is enough for so many beside what is held, in whole GiB. */
+  enoughGib(what: Held, count: number): number;
   /** Throws where there is no room for so many, and takes none. @throws MrmTraceError environment */
   check(what: Held, count: number): void;
 }
@@ -39,12 +42,14 @@ export interface LabelRoom {
 export function labelRoom(bytes = Number.POSITIVE_INFINITY): LabelRoom {
   let left = bytes;
   const most = (what: Held): number => Math.floor(left / BYTES_OF[what]);
+  const enough = (what: Held, count: number): number => enoughGib(bytes - left + count * BYTES_OF[what]);
   const check = (what: Held, count: number): void => {
-    if (count * BYTES_OF[what] > left) throw tooMany(what, most(what));
+    if (count * BYTES_OF[what] > left) throw tooMany(what, most(what), enough(what, count));
   };
   return {
     most,
     mostBeside: (what, other, count) => Math.floor(Math.max(left / 2, left - count * BYTES_OF[other]) / BYTES_OF[what]),
+    enoughGib: enough,
     check,
     take(what, count) {
       check(what, count);
@@ -53,11 +58,15 @@ export function labelRoom(bytes = Number.POSITIVE_INFINITY): LabelRoom {
   };
 }
 
-/** The refusal of a run that holds more. */
-export function tooMany(what: Held, most: number): MrmTraceError {
+/**
+ * The refusal of a run that holds more.
+ * @param gib that are enough for all that is known until then; null where nobody knows how many there are
+ */
+export function tooMany(what: Held, most: number, gib: number | null = null): MrmTraceError {
+  const orMore = gib === null ? ", or with more: how many there are is not known before they are read" : "";
   return new MrmTraceError(
     "environment",
     `the run holds more than ${formatCount(most)} ${what}, which are all that the memory for deriving holds; what was recorded is kept`,
-    "allow more where there is more: mrm-trace analyse RUN_DIR --memory 2GiB",
+    `allow more where there is more: mrm-trace analyse RUN_DIR --memory ${gib ?? 2}GiB${orMore}`,
   );
 }

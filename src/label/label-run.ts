@@ -70,7 +70,7 @@ export interface Labelled {
   /** In order of time. */
   readonly watches: readonly WatchHits[];
   /** The watches for which there was no memory. */
-  readonly leftWatches: Pick<DrawnWatches, "left" | "leftRows">;
+  readonly leftWatches: Pick<DrawnWatches, "left" | "leftRows" | "enough_gib">;
   readonly engines: readonly EngineSeen[];
   readonly trace: Omit<TraceResult, "hits">;
   readonly counters: LabelCounters;
@@ -219,7 +219,12 @@ export async function labelRun(
     forks,
     kvRows: rows,
     watches,
-    leftWatches: { left: drawn.left, leftRows: drawn.leftRows },
+    // Of tokens for which there is no room nobody knows how many there are: with more memory they come first.
+    leftWatches: {
+      left: drawn.left,
+      leftRows: drawn.leftRows,
+      enough_gib: rows.has_no_room ? null : drawn.enough_gib,
+    },
     engines: enginesSeen(toldSteps),
     trace,
     counters,

@@ -1,6 +1,7 @@
-/** How much memory deriving may take beside whatever else the machine does, and how it is divided. */
+/** How much memory deriving may take beside whatever else the machine does. */
 import { MrmTraceError } from "../errors.ts";
 import type { DerivingLimits } from "../label/label-run.ts";
+import { memoryShares } from "../label/memory-shares.ts";
 import { type MemoryRoom, memoryRoom } from "../overhead/memory-room.ts";
 import { formatBytes } from "../units.ts";
 
@@ -9,11 +10,6 @@ const MIB = 2 ** 20;
 export const DEFAULT_MEMORY_BYTES = 600 * MIB;
 /** What it takes of any run: the program itself, decoded rows, and the engine for SQL with what it must have. */
 const LEAST_BYTES = 260 * MIB;
-const PROGRAM_BYTES = 160 * MIB;
-/** Of what is left, the share for SQL; the rest is for what the labels hold. */
-const ENGINE_SHARE = 0.25;
-const MOST_ENGINE_BYTES = 192 * MIB;
-
 /**
  * The limits of deriving a run.
  * @param asked bytes; null for DEFAULT_MEMORY_BYTES
@@ -33,7 +29,5 @@ export function derivingLimits(
       `make a copy of ${runDir} on a machine with more memory, and run there: mrm-trace analyse RUN_DIR`,
     );
   }
-  const free = bytes - PROGRAM_BYTES;
-  const memoryLimitBytes = Math.min(MOST_ENGINE_BYTES, Math.floor(free * ENGINE_SHARE));
-  return { memoryLimitBytes, labelBytes: free - memoryLimitBytes };
+  return memoryShares(bytes);
 }

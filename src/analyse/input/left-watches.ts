@@ -26,11 +26,19 @@ export function* leftTimes({
   }
 }
 
-/** One sentence for all of them; none where all watches were taken. @param watches that were taken */
-export function leftWarnings(watches: number, { left_watches: left }: Pick<AnalysisInput, "left_watches">): string[] {
+/**
+ * One sentence for all of them; none where all watches were taken.
+ * @param watches that were taken
+ * @param gib of memory that take all of them; null where nobody knows
+ */
+export function leftWarnings(
+  watches: number,
+  { left_watches: left }: Pick<AnalysisInput, "left_watches">,
+  gib: number | null,
+): string[] {
   if (left === undefined) return [];
   const [some, all] = [formatCount(watches), formatCount(watches + left.length)];
   return [
-    `figures are made of ${some} of ${all} watches, drawn at random: all that the memory for deriving holds. All accesses are in trace/, and more memory tells more sharply: mrm-trace analyse RUN_DIR --memory 2GiB`,
+    `figures are made of ${some} of ${all} watches, drawn at random: all that the memory for deriving holds. All accesses are in trace/, and more memory tells more sharply: mrm-trace analyse RUN_DIR --memory ${gib === null ? "2GiB, or more than that" : `${gib}GiB`}`,
   ];
 }

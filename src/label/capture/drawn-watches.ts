@@ -26,6 +26,8 @@ export interface DrawnWatches {
   isTaken(watchId: number): boolean;
   /** The rows of those that were left, read again. */
   leftRows(): Generator<WatchRow, void, void>;
+  /** Memory for deriving that takes all of them, in whole GiB; null where all are taken. */
+  readonly enough_gib: number | null;
 }
 
 /** Turns that are taken of each stretch of turns, so that no part of a run has more of them than another. */
@@ -74,13 +76,14 @@ export function watchSieve(seed: number, share: number): (watch: Drawn) => boole
 export function drawnWatches(all: RowsInOrder<"watch">, seed: number, originNs: bigint, room: LabelRoom): DrawnWatches {
   if (all.count <= room.most("watches")) {
     room.take("watches", all.count);
-    return { rows: [...all.rows()], left: [], isTaken: () => true, *leftRows() {} };
+    return { rows: [...all.rows()], left: [], isTaken: () => true, *leftRows() {}, enough_gib: null };
   }
+  const enough_gib = room.enoughGib("watches", all.count);
   const mostLeft = room.most("watches that are left");
-  if (all.count > mostLeft) throw tooMany("watches", mostLeft);
+  if (all.count > mostLeft) throw tooMany("watches", mostLeft, enough_gib);
   room.take("watches that are left", all.count);
   const most = room.most("watches");
-  if (most < FEWEST) throw tooMany("watches", most);
+  if (most < FEWEST) throw tooMany("watches", most, enough_gib);
   room.take("watches", most);
   const sieve = () => watchSieve(seed, most / all.count);
   const rows: WatchRow[] = [];
@@ -94,6 +97,7 @@ export function drawnWatches(all: RowsInOrder<"watch">, seed: number, originNs: 
   return {
     rows,
     left,
+    enough_gib,
     isTaken: (watchId) => ids.has(watchId),
     *leftRows() {
       const isTaken = sieve();

@@ -338,7 +338,7 @@ export function kvRows(
     if (!(error instanceof MrmTraceError) || error.code !== "environment") throw error;
     const tokens = tokensAt(tokenColumns(), new Uint32Array(0));
     const nothing = { tokens, tensors: [], rooms: [], roomOf: [], copies: [], confirmed: new Set<number>() };
-    const untold = `${error.message}; analyse with --memory 2GiB tells more`;
+    const untold = `${error.message}; analyse with --memory 2GiB, or more than that, tells more: how many there are is not known before they are read`;
     return { ...nothing, contradicted: 0, rowless_bytes: 0, early: null, untold, has_no_room: true };
   }
 }
