@@ -11,7 +11,7 @@ import { type CacheContext, type ContextLife, cacheContexts, contextsOfTensors }
 import type { TokenOrigin } from "./kv-token.ts";
 import { kvTokens, SEVERAL_CACHES } from "./kv-tokens.ts";
 import type { RowCopies } from "./moved-rows.ts";
-import { isOvercounted, NOT_HELD, rowsIn } from "./tensor-room.ts";
+import { endedRows, isOvercounted, NOT_HELD, rowsIn } from "./tensor-room.ts";
 import { tokenColumns } from "./token-columns.ts";
 import { type ColumnTokens, orderOfWrites, type TokenList, tokensAt } from "./token-list.ts";
 import { type CacheLists, haveWindows, type WindowCache, windowCache } from "./window-caches.ts";
@@ -144,13 +144,14 @@ const roomOf = ({ cells, streams, layout, birth_ns, death_ns }: KvTensor): strin
 
 /** How the tensors of one context keep its tokens: by room the rows of each, NOT_HELD for one that it never held. */
 function roomsOfContext(tokens: ColumnTokens, isRing: boolean, tensors: readonly KvTensor[]) {
+  const ended = endedRows(tokens.columns);
   return [...Map.groupBy(tensors, roomOf).values()].map((members) => {
     const [first] = members as [KvTensor, ...KvTensor[]];
     // Blocks of a paged cache may lie in each other's order; its engine says when one is given back.
     const streams = isInBlocks(first.layout) ? 1 : first.streams;
     // What a window has passed is written over, within one batch even: then nothing is lost.
     const cells = isRing ? Number.POSITIVE_INFINITY : first.cells * (isInBlocks(first.layout) ? first.streams : 1);
-    const lives = rowsIn(tokens, { ...first, cells, streams });
+    const lives = rowsIn(tokens, { ...first, cells, streams }, ended);
     // Most tensors lose nothing before its sequence does: then one list is enough for all of them.
     return { members, lives: lives.every((row, i) => row === tokens.rows[i]) ? tokens.rows : lives };
   });

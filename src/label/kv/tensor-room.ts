@@ -1,5 +1,5 @@
 /** What a cache tensor has room for: of more rows than it has cells, the oldest were written over. */
-import { type GrowingList, uint32List } from "../../columnar/growing-column.ts";
+import { type GrowingColumn, type GrowingList, uint32Column, uint32List } from "../../columnar/growing-column.ts";
 import { everyRow, numberOrder } from "../../columnar/keys/number-order.ts";
 import { placeIn, type ReadSpan } from "./kv-token.ts";
 import { NO_SPANS } from "./read-spans.ts";
@@ -35,6 +35,23 @@ function endedBy(columns: TokenColumns, row: number, end_ns: number, end: KvEnd 
   columns.evict_ns.set(ended, end_ns);
   columns.setEnd(ended, end);
   return ended;
+}
+
+/** Rows as they are where their tensor is gone at a time. */
+export type EndedRows = (row: number, death_ns: number) => number;
+
+/** The same row for all tensors that are gone at one time, as all of a process that ends. */
+export function endedRows(columns: TokenColumns): EndedRows {
+  const byDeath = new Map<number, GrowingColumn>();
+  return (row, death_ns) => {
+    const mine = byDeath.get(death_ns) ?? uint32Column();
+    byDeath.set(death_ns, mine);
+    const found = mine.get(row);
+    if (found > 0) return found - 1;
+    const ended = endedBy(columns, row, death_ns);
+    mine.set(row, ended + 1);
+    return ended;
+  };
 }
 
 /**
@@ -118,14 +135,14 @@ function placesByStream(tokens: ColumnTokens, { streams, birth_ns, death_ns }: R
  * Rows of the tokens as a tensor holds them, NOT_HELD for one that it never held; a token that it lost before its sequence did ends there.
  * @param tokens of the tensor's context, in order of their write
  */
-export function rowsIn(tokens: ColumnTokens, room: Room): Uint32Array {
+export function rowsIn(tokens: ColumnTokens, room: Room, ended: EndedRows = endedRows(tokens.columns)): Uint32Array {
   const { columns } = tokens;
   const held = new Uint32Array(tokens.length).fill(NOT_HELD);
   for (const places of placesByStream(tokens, room).values()) {
     const mine = places.values();
     const rows = mine.map((i) => tokens.rows[i] as number);
     wrap(columns, rows, room.cells);
-    for (const [k, i] of mine.entries()) held[i] = endedBy(columns, rows[k] as number, room.death_ns);
+    for (const [k, i] of mine.entries()) held[i] = ended(rows[k] as number, room.death_ns);
   }
   return held;
 }
