@@ -150,3 +150,16 @@ test("rows of a context end where another one is made at its address, if nobody 
     [500, null, null],
   ]);
 });
+
+test("a token that all tensors lose at one time is told once, though these came one after the other", () => {
+  const gone = (name: string, birth_ns: bigint) => ({ ...cache(name, birth_ns), death_ns: 900n });
+  const rows = kvRows(STEPS, [gone("k", 10n), gone("v", 20n)], 0n);
+  expect(rows.tokens.map(({ evict_ns, end }) => [evict_ns, end?.by])).toEqual([
+    [900, "memory_gone"],
+    [900, "memory_gone"],
+  ]);
+  expect(rows.roomOf.map((room) => rows.rooms[room])).toEqual([
+    [0, 1],
+    [0, 1],
+  ]);
+});
