@@ -21,10 +21,15 @@ export function collectAfter(amount: number): (made: number) => void {
 /**
  * Tells that work was done: where the process holds so many bytes more than it did at least since the last time, what is used no longer is
  * collected. For work that leaves behind more or less, by what it is about.
+ * @param amount of work, in any unit, from one look at what the process holds to the next: a look takes 20 us
  */
-export function collectGrown(bytes: number): () => void {
+export function collectGrown(bytes: number, amount = 1): (done?: number) => void {
   let least = Number.POSITIVE_INFINITY;
-  return () => {
+  let sum = 0;
+  return (done = 1) => {
+    sum += done;
+    if (sum < amount) return;
+    sum = 0;
     const now = process.memoryUsage.rss();
     if (now <= least + bytes) {
       least = Math.min(least, now);

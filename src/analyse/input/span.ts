@@ -167,13 +167,7 @@ function spanOfTurns(
   };
 }
 
-/**
- * The spans of a run. Without steps: the whole run. With them: generation from the first step to the end of the last,
- * and one piece per unbroken sequence of steps of one kind, so that the time between two decode calls is decode.
- * A pause of more than ten steps' median time ends a piece: nobody was waiting for a token.
- * @param windowNs length of the run
- */
-export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] {
+function makeSpans(steps: readonly StepSample[], windowNs: number): readonly Span[] {
   const usable = steps
     .filter((s) => !s.is_guess && Number.isFinite(s.begin_ns) && s.end_ns >= s.begin_ns)
     .sort((a, b) => a.begin_ns - b.begin_ns);
@@ -209,4 +203,24 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
     .filter((step) => turns[step].length > 0)
     .map((step) => spanOfTurns("generation", step, pieces[step], turns[step]));
   return [{ ...spanOf("generation", "all", [[first.begin_ns, last]]), steps: stepsOf(all), parts }, ...parts];
+}
+
+/** By their steps: many ask for the spans of a run, and those of hundreds of thousands of steps are made once. */
+const spansBySteps = new WeakMap<
+  readonly StepSample[],
+  { readonly windowNs: number; readonly spans: readonly Span[] }
+>();
+
+/**
+ * The spans of a run. Without steps: the whole run. With them: generation from the first step to the end of the last,
+ * and one piece per unbroken sequence of steps of one kind, so that the time between two decode calls is decode.
+ * A pause of more than ten steps' median time ends a piece: nobody was waiting for a token.
+ * @param windowNs length of the run
+ */
+export function spansOf(steps: readonly StepSample[], windowNs: number): readonly Span[] {
+  const made = spansBySteps.get(steps);
+  if (made?.windowNs === windowNs) return made.spans;
+  const spans = makeSpans(steps, windowNs);
+  spansBySteps.set(steps, { windowNs, spans });
+  return spans;
 }

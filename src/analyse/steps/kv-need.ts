@@ -1,6 +1,6 @@
 /** What the engine's steps say of KV rows: how long each was needed, and how old it was when it was needed. */
 
-import { collectAfter } from "../../columnar/collect-after.ts";
+import { collectGrown } from "../../columnar/collect-after.ts";
 import { everyRow, numberOrder } from "../../columnar/keys/number-order.ts";
 import type { ReadSpan } from "../../label/kv/kv-token.ts";
 import type { UnitTimes } from "../../statistics/survival/recurrent-survival.ts";
@@ -9,8 +9,9 @@ import type { KvRowSample, KvRowSamples } from "../input/input.ts";
 /** The needs of one row, in their order, are put into so many parts of equal size, each by the need in its middle; fewer where there are very many rows. */
 const PARTS = 32;
 const PARTS_IN_ALL = 2_000_000;
-/** Parts until what summing them left behind is collected. */
-const COLLECT_AFTER = 1 << 18;
+/** What summing rows left behind until it is collected, and the parts from one look at that to the next. */
+const COLLECT_AFTER_BYTES = 64 * 2 ** 20;
+const LOOK_AFTER = 1 << 13;
 /** Times that agree in so many leading bits count as one, which moves them by a part in 1024 at most. */
 const BITS = 9;
 /** A time is moved by so large a share of it at most. */
@@ -128,7 +129,7 @@ function unitsOf(rows: KvRowSamples): KvUnits {
   const out = { retention: [], bytes: [], ages: [], readBytes: [], open: 0, there: 0 } as {
     -readonly [K in keyof KvUnits]: KvUnits[K];
   };
-  const summed = collectAfter(COLLECT_AFTER);
+  const summed = collectGrown(COLLECT_AFTER_BYTES, LOOK_AFTER);
   let next = 0;
   for (const size of units) {
     const unit: Unit = { need: new Map(), open: new Map(), age: new Map(), older: new Map(), bytes: 0, readBytes: 0 };

@@ -1,7 +1,7 @@
 /** KV rows by the engine's steps, summed per step: bytes that it wrote and needed. */
 import { collectAround } from "../../columnar/collect-after.ts";
 import { everyRow } from "../../columnar/keys/number-order.ts";
-import { firstIndex } from "../../statistics/first-index.ts";
+import { countUpTo } from "../../statistics/first-index.ts";
 import type { KvRowSamples, StepSample } from "../input/input.ts";
 import type { Span } from "../input/span.ts";
 import { rowNeeds } from "./row-needs.ts";
@@ -21,9 +21,7 @@ export interface KvStepSums {
 }
 
 /** Index of the first begin > time. */
-function after(begins: Float64Array, time: number): number {
-  return firstIndex(begins.length, (i) => (begins[i] ?? 0) <= time);
-}
+const after = countUpTo;
 
 /**
  * A row's write belongs to the step in which it happened, each need to the step that had it: where these are not told they are

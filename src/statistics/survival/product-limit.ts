@@ -63,7 +63,9 @@ export function curveOf(sample: RecurrentSample, times: Uint16Array | null): Cur
     laws,
     take(w, unit, isEvent) {
       const number = law[unit] ?? 0;
-      const [risk, before, mine] = [atRisk[number] ?? 0, left[number] ?? 1, all[number] ?? 0];
+      const risk = atRisk[number] ?? 0;
+      const before = left[number] ?? 1;
+      const mine = all[number] ?? 0;
       if (isEvent) {
         const after = risk - w <= mine * ROUNDING ? 0 : before * (1 - w / risk);
         left[number] = after;

@@ -3,7 +3,7 @@ import { carryingUnits } from "../../../statistics/carrying-units.ts";
 import { countBelow, countUpTo, firstIndex } from "../../../statistics/first-index.ts";
 import { mean } from "../../../statistics/mean.ts";
 import { MOST_LEFT } from "../../../statistics/quantile-inversion.ts";
-import { coveredNs } from "../../input/span.ts";
+import { coveredNs, type SpanSteps } from "../../input/span.ts";
 import type { WatchSet } from "../../input/watch-set.ts";
 import type { Exposure } from "../exposure.ts";
 import { MOST_UNSEEN, passCountBetween, passesBetween, SHORTER, unseenPasses } from "./count-window.ts";
@@ -46,10 +46,27 @@ export interface TurnWindows {
   readonly units: number;
 }
 
-/** What steps are counted in: a decode call is one, whatever its sequences, and a prompt as many as its tokens. */
-export function turnSizes({ span: { steps } }: WatchSet): Float64Array {
-  return steps.tokens.map((tokens, k) => (steps.kind[k] === "decode" ? 1 : tokens - (steps.tokens[k - 1] ?? 0)));
+/** What steps are counted in, and the time that each takes, up to the next. */
+interface StepSizes {
+  readonly sizes: Float64Array;
+  readonly lengths_ns: Float64Array;
 }
+
+/** Every figure asks for those of the same steps, of which there may be hundreds of thousands. */
+const sizesBySteps = new WeakMap<SpanSteps, StepSizes>();
+
+function sizesOf(steps: SpanSteps): StepSizes {
+  const { begin_ns, turn_end_ns, tokens, kind } = steps;
+  const found = sizesBySteps.get(steps) ?? {
+    sizes: tokens.map((sum, k) => (kind[k] === "decode" ? 1 : sum - (tokens[k - 1] ?? 0))),
+    lengths_ns: begin_ns.map((begin, k) => (turn_end_ns[k] ?? begin) - begin),
+  };
+  sizesBySteps.set(steps, found);
+  return found;
+}
+
+/** What steps are counted in: a decode call is one, whatever its sequences, and a prompt as many as its tokens. */
+export const turnSizes = ({ span: { steps } }: WatchSet): Float64Array => sizesOf(steps).sizes;
 
 /** Watches of one stratum and one way of trapping, whose windows have as many steps at most. */
 interface Cell {
@@ -264,21 +281,28 @@ function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): Tur
     cells.push(cell);
   }
   const { begin_ns, turn_end_ns } = set.span.steps;
-  const sizes = turnSizes(set);
+  const { sizes, lengths_ns: lengths } = sizesOf(set.span.steps);
   const chanceOf = chancesOf(set, cells, reach);
   const chances = begin_ns.map((_, k) => chanceOf(k, Number.NEGATIVE_INFINITY));
   const all = cells.flatMap((cell) => cell.members).reduce((sum, i) => sum + (set.weights.bytes[i] ?? 0), 0);
-  const lengths = begin_ns.map((begin, k) => (turn_end_ns[k] ?? begin) - begin);
   // Behind a step of another kind the chance is of the length of that one.
   const usual = reach === "next" ? mean(chances) : all * mean(lengths);
-  const usualWeight = chances.map((chance) => (chance >= LEAST_CHANCE * usual && chance > 0 ? usual / chance : 0));
-  const sum = sizes.reduce((total, size) => total + size, 0);
+  const usualWeight = chances;
+  let [sum, leftSize, left_ns] = [0, 0, 0];
+  for (let k = 0; k < chances.length; k++) {
+    const chance = chances[k] as number;
+    const weight = chance >= LEAST_CHANCE * usual && chance > 0 ? usual / chance : 0;
+    usualWeight[k] = weight;
+    sum += sizes[k] ?? 0;
+    if (weight !== 0) continue;
+    leftSize += sizes[k] ?? 0;
+    left_ns += lengths[k] ?? 0;
+  }
   const cut = cutShare(set, members);
-  const left_out = sizes.reduce((total, size, k) => total + (usualWeight[k] === 0 ? size : 0), 0) / sum + cut;
+  const left_out = leftSize / sum + cut;
   if (!(left_out <= MOST_LEFT_OUT && cut <= MOST_CUT_STEPS)) return null;
   // Where watches were given time by several laws those that are left out are the long ones, which have more passes than others.
-  const leftTimes = usualWeight.map((weight, k) => (weight === 0 ? (lengths[k] ?? 0) : 0));
-  if (hasLaws(set) && mean(leftTimes) > MOST_LEFT * mean(lengths)) return null;
+  if (hasLaws(set) && left_ns / lengths.length > MOST_LEFT * mean(lengths)) return null;
   const longest = Math.max(...cells.map(({ most }) => most));
   const byChance = (i: number, k: number): number => {
     const birth = set.exposures[i]?.watch.region_birth_ns ?? 0;
