@@ -8,8 +8,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openRun } from "../../src/api/open-run.ts";
-import { runsOf } from "../../src/label/kv/kv-tokens.ts";
 import { namedSequences } from "../../src/label/kv/row-owners.ts";
+import { runsOf } from "../../src/label/kv/step-runs.ts";
 import { isBatch, stepRows } from "../../src/label/timeline/step-row.ts";
 import { seededRandom } from "../../src/statistics/prng.ts";
 import { CLI } from "../../tests/integration/run/cli.ts";

@@ -1,5 +1,6 @@
 /** Everything that is derived from a capture, as one sentence: label, reduce, estimate, write. */
 import { join } from "node:path";
+import { collectGrown } from "../columnar/collect-after.ts";
 import { unreadRows } from "../label/capture/unread.ts";
 import { hasItsAccesses } from "../label/capture/watch-hits.ts";
 import { type DerivingLimits, type LabelCounters, labelRun } from "../label/label-run.ts";
@@ -66,6 +67,8 @@ export interface AnalysisResult {
 }
 
 const PAGE_BYTES = 4096;
+/** What one part of deriving left behind until it is collected before the next. */
+const COLLECT_AFTER_BYTES = 32 * 2 ** 20;
 
 /** What fell in no region, as all accesses of a recording without mappings do; nothing where all was placed. */
 async function unplacedRows(database: Database, parts: readonly string[], rows: number): Promise<LabelTotal[]> {
@@ -112,6 +115,8 @@ export async function analyseRun(
   facts: RecordedFacts,
   limits: DerivingLimits = {},
 ): Promise<AnalysisResult> {
+  const partOver = collectGrown(COLLECT_AFTER_BYTES);
+  partOver();
   await using database = await openDatabase({ ...limits, spillFolder: join(runDir, ".spill.unfinished") });
   const { labelled, loaded, sites, unread, takenWatches, cutWatches, badWatches } = await labelledInput(
     database,
@@ -123,7 +128,9 @@ export async function analyseRun(
   const isWhole = !unread.some(({ stream }) => stream === "allocation_site" || stream === "allocation_stack");
   const watches = facts.is_cut ? overWhenCut(loaded.watches) : loaded.watches;
   const input = { ...loaded, watches, ledger: [...facts.ledger, ...unread] };
+  partOver();
   const { metrics, curves, regions } = estimate(input, labelled.regionIndex);
+  partOver();
   writeMetrics(runDir, metrics);
   writeCurves(runDir, curves);
   writeRegionMetrics(runDir, regions);
@@ -136,7 +143,9 @@ export async function analyseRun(
   addWatched(trace.heat, input.watches);
   addWatched(trace.heat, leftTimes(labelled));
   writeHeat(runDir, trace.heat.sums, trace.heat.sources, labelled.origin_ns);
+  partOver();
   const requests = await deriveRequests(database, runDir, labelled);
+  partOver();
   deriveSequences(runDir, labelled);
   const unplaced = await unplacedRows(database, trace.parts, trace.rows - trace.accesses.total);
   const { skipped } = labelled.capture;

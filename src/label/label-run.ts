@@ -1,4 +1,5 @@
 /** The label step: capture/ in, trace/, region_map.parquet and kv_block_lifecycle.parquet out. */
+import { collectGrown } from "../columnar/collect-after.ts";
 import type { MappingCounters } from "../regions/mapping-events.ts";
 import { CLONE_VM } from "../regions/mapping-row.ts";
 import type { TensorCounters } from "../regions/tensor-map.ts";
@@ -79,6 +80,9 @@ export interface Labelled {
 /** Streams that no label needs: their times are all that is read of them here. */
 const NOT_LABELLED = ["fault", "process", "residency"] as const satisfies readonly StreamName[];
 
+/** What one part of the labelling left behind until it is collected before the next. */
+const COLLECT_AFTER_BYTES = 32 * 2 ** 20;
+
 /** Adds the segments to `capture.skipped` whose times cannot be read. */
 function skipWithoutTimes(capture: Capture, stream: StreamName, times: RunWindow["times"]): void {
   for (const { path, rows } of capture.segments[stream]) {
@@ -139,6 +143,8 @@ export async function labelRun(
     return result.rows;
   };
   const room = labelRoom(labelBytes);
+  const partOver = collectGrown(COLLECT_AFTER_BYTES);
+  partOver();
   room.take("rows of tensors", rowsOf(capture, "tensor"));
   room.take("steps of engines", rowsOf(capture, "step"));
   const tensorEvents = await read("tensor");
@@ -153,6 +159,7 @@ export async function labelRun(
   const watchRows = await rowsInOrder(database, capture, "watch");
   incomplete.watch = watchRows.incomplete;
   const timeline = timelineOf(steps);
+  partOver();
   const tensorPids = new Set(tensorEvents.map(({ pid }) => pid));
   const { stays, forks, copies, ends, ...mapped } = await readMappings(
     database,
@@ -163,6 +170,7 @@ export async function labelRun(
     room,
   );
   incomplete.mapping = mapped.incomplete;
+  partOver();
   const placed = tensorLives(tensorEvents, ends);
   const old = oldMappings(stays.list.places, tensorPids, origin_ns);
   const tensors = withOlderLayouts(sinceFork(sinceFirstLook(placed.rows, old), copies), steps);
@@ -176,6 +184,7 @@ export async function labelRun(
     originNs: origin_ns,
     windowNs: window_ns,
   });
+  partOver();
   room.take("lives of mappings", regions.count);
   const index = placeIndex(regions);
   const labels = {
@@ -195,16 +204,20 @@ export async function labelRun(
   // Some of the watches tell what all do, less sharply; some of the tokens of a cache tell nothing.
   const mostTokens = room.mostBeside("tokens in caches", "watches", watchRows.count);
   const ofSteps = kvRows(ofCaches, caches, origin_ns, mostTokens, model);
+  partOver();
   room.take("tokens in caches", Math.min(mostTokens, ofSteps.tokens.length));
   const drawn = drawnWatches(watchRows, seed, origin_ns, room);
   const { hits, ...trace } = await writeTrace(database, capture, times, labels, drawn.isTaken);
   incomplete.access = trace.incomplete;
+  partOver();
   const allocations = await allocationRegions(capture, regions);
   const residency = await loadResidency(capture, regions, origin_ns);
   writeRegionMap(runDir, regions, { accesses: trace.accesses, residency }, origin_ns, allocations);
   const watches = watchHits(drawn.rows, hits, origin_ns);
+  partOver();
   const rows = confirmRows(ofSteps, watches, ofCaches);
   writeKvLifecycle(runDir, rows, origin_ns);
+  partOver();
   const counters = { incomplete, mapping: stays.counters, tensor: placed.counters };
   return {
     capture,

@@ -1,7 +1,7 @@
 /** The requests that an engine names itself, by its steps: known without a client of ours, but for when they were sent. */
 import type { KvTensor } from "../../label/kv/kv-lifecycle.ts";
-import { runsOf } from "../../label/kv/kv-tokens.ts";
 import { type NamedSequences, namedSequences } from "../../label/kv/row-owners.ts";
+import { runsOf } from "../../label/kv/step-runs.ts";
 import { isBatch, type StepRow } from "../../label/timeline/step-row.ts";
 import { NOTHING_KEPT, type RequestFigure } from "./request-figures.ts";
 import { wholeRequests } from "./whole-requests.ts";

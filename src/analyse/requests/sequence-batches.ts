@@ -1,5 +1,5 @@
 /** The batches of each sequence of a process, and those of them that may be of one request. */
-import { runsOf } from "../../label/kv/kv-tokens.ts";
+import { runsOf } from "../../label/kv/step-runs.ts";
 import { isBatch, isTurn, type StepRow } from "../../label/timeline/step-row.ts";
 import type { RowOf } from "../../schema/row.ts";
 import { firstIndex } from "../../statistics/first-index.ts";

@@ -16,6 +16,7 @@ import { movedCaches, tellsMoved } from "./moved-steps.ts";
 import type { Positions, RowRun } from "./positions.ts";
 import { namedSequences, nameOwners } from "./row-owners.ts";
 import { sequenceCache } from "./sequence-cache.ts";
+import { runsOf } from "./step-runs.ts";
 import { tokenColumns } from "./token-columns.ts";
 import { type ColumnTokens, orderOfWrites, together, tokensAt } from "./token-list.ts";
 import type { CacheLists, WindowCache } from "./window-caches.ts";
@@ -45,33 +46,6 @@ const NONE = new Uint32Array(0);
 const COLLECT_AFTER = 1 << 16;
 
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
-
-/** The runs in the detail of a batch; null where they are none, or not all of its tokens. */
-function listedRuns(rows: unknown, n_tokens: number): RowRun[] | null {
-  if (!Array.isArray(rows)) return null;
-  const runs: RowRun[] = [];
-  let held = 0;
-  for (const row of rows) {
-    if (!Array.isArray(row) || row.length !== 3) return null;
-    const [named, position, tokens] = row;
-    const sequences: unknown[] = Array.isArray(named) ? named : [named];
-    if (!sequences.every(isWhole) || sequences.length === 0) return null;
-    if (!isWhole(position) || !isWhole(tokens) || position < 0 || tokens < 1) return null;
-    held += tokens;
-    if (held > n_tokens) return null;
-    runs.push({ sequences, position, tokens });
-  }
-  return held === n_tokens ? runs : null;
-}
-
-/** The tokens of a batch by sequence and position; null where the engine does not tell them all. */
-export function runsOf(step: StepRow): RowRun[] | null {
-  const { n_tokens, n_sequences, position_first, sequence_id } = step;
-  const listed = listedRuns(detailOf(step).kv_rows, n_tokens ?? 0);
-  if (listed !== null) return listed;
-  if ((n_sequences ?? 1) > 1 || position_first === null || n_tokens === null) return null;
-  return [{ sequences: [sequence_id ?? 0], position: position_first, tokens: n_tokens }];
-}
 
 /** The cells of a batch's tokens in the order of its runs; null where they are not told, or not as many. */
 function rowCellsOf(step: StepRow): readonly number[] | null {

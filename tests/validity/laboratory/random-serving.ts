@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { requestBatches } from "../../../src/analyse/requests/request-batches.ts";
 import { openRun } from "../../../src/api/open-run.ts";
-import { runsOf } from "../../../src/label/kv/kv-tokens.ts";
+import { runsOf } from "../../../src/label/kv/step-runs.ts";
 import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
 import type { RowOf } from "../../../src/schema/row.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
