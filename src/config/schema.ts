@@ -148,7 +148,9 @@ export const analyseSchema = z.object({
     .describe("accesses that each row of a trace.parquet stands for; 1: it holds every access"),
   memory: size
     .optional()
-    .describe("memory that deriving may take; default: 600MiB, or what is left where that is less"),
+    .describe(
+      "memory that deriving may take; default: 600MiB, or a sixteenth of what is left where that is more, 2GiB at most",
+    ),
   ...runSchema.pick({ output: true, run_id: true, force: true, seed: true }).shape,
   ...runSchema.pick({ json: true, table: true, quiet: true, color: true, debug: true }).shape,
 });

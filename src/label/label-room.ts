@@ -14,14 +14,15 @@ export const BYTES_OF = {
   "mappings at one time": 700,
   /** Its time and its place, while rows are put into order. */
   "rows of mappings": 20,
-  "steps of engines": 500,
+  /** With what its figures make of all of them. */
+  "steps of engines": 1500,
   "rows of tensors": 1000,
   /** With eight accesses each, all of one class: what its metrics make of them is there with what they left behind. */
   watches: 12_000,
   /** Of a run with more watches than fit, the beginning of each, with what going over all of them takes. */
   "watches that are left": 1500,
   /** A token in a tensor, or in several that keep it equally long, in columns, with what the metrics make of it. */
-  "tokens in caches": 300,
+  "tokens in caches": 500,
 } as const;
 export type Held = keyof typeof BYTES_OF;
 

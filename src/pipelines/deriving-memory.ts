@@ -6,13 +6,16 @@ import { type MemoryRoom, memoryRoom } from "../overhead/memory-room.ts";
 import { formatBytes } from "../units.ts";
 
 const MIB = 2 ** 20;
-/** What deriving takes at most, however large a run is. */
-export const DEFAULT_MEMORY_BYTES = 600 * MIB;
+/** What deriving may take of any machine, unless more is asked for; where there is much memory, a part of that, up to a bound. */
+const DEFAULT_BYTES = 600 * MIB;
+const DEFAULT_SHARE = 1 / 16;
+const MOST_DEFAULT_BYTES = 2048 * MIB;
 /** What it takes of any run: the program itself, decoded rows, and the engine for SQL with what it must have. */
 const LEAST_BYTES = 260 * MIB;
+
 /**
  * The limits of deriving a run.
- * @param asked bytes; null for DEFAULT_MEMORY_BYTES
+ * @param asked bytes; null for 600 MiB, or a sixteenth of what is left where that is more, 2 GiB at most
  * @throws MrmTraceError environment where that is more than there is room for
  */
 export function derivingLimits(
@@ -20,7 +23,8 @@ export function derivingLimits(
   asked: number | null = null,
   room: MemoryRoom = memoryRoom(),
 ): DerivingLimits {
-  const bytes = Math.min(asked ?? DEFAULT_MEMORY_BYTES, room.bytes);
+  const usual = Math.max(DEFAULT_BYTES, Math.min(MOST_DEFAULT_BYTES, room.bytes * DEFAULT_SHARE));
+  const bytes = Math.min(asked ?? usual, room.bytes);
   if (bytes < LEAST_BYTES) {
     const left = room.bytes < LEAST_BYTES ? `${room.set_by} leaves ${formatBytes(room.bytes)}` : "less was asked for";
     throw new MrmTraceError(
