@@ -6,7 +6,7 @@
  * of which the exact trace is sampled, or, with --per-byte, the worlds in which words differ, for the figures that count each byte once;
  * with --write their table is written anew, in docs/accuracy-watches.md, -sources.md, -samples.md or -per-byte.md. With --most
  * a world of which a row is in doubt after N seeds runs on to so many. It needs neither root nor an idle machine. A run of a world takes
- * about a fifth of a second of CPU: all with 200 seeds take some 75 minutes of two CPUs. With --rows what each world gave is kept in FILE, and
+ * about a quarter of a second of CPU: all with 200 seeds should take some 75 minutes of two CPUs. With --rows what each world gave is kept in FILE, and
  * the same command goes on from there when it was stopped.
  *
  * --traced needs valgrind, cc and git. It records the traces first, which takes a minute: with --traces they are kept in FOLDER
