@@ -29,14 +29,17 @@ function batchesOf(
   const first = prompt_tokens - evaluated_tokens;
   // The last token of an answer is never put in.
   const last = output_tokens === null ? null : prompt_tokens + output_tokens - 2;
+  /** The latest that began as it did, of which no last batch came in its time: the next request may have, too. */
+  let begun: RequestBatches | null = null;
   for (let i = begunBy(batches, began_ns) - 1; i >= 0; i--) {
     const batch = batches[i];
     if (batch === undefined || batch.begin_ns < sent_ns) break;
     const found =
       batch.position === first ? batchesFrom(batches, i, ended_ns, { first, prompt: prompt_tokens, last }) : null;
-    if (found !== null) return found;
+    if (found !== null && (found.last_ns !== null || last === null)) return found;
+    begun ??= found;
   }
-  return { first_ns: null, last_ns: null };
+  return begun ?? { first_ns: null, last_ns: null };
 }
 
 /**

@@ -173,13 +173,18 @@ describe("the figures of requests", () => {
   });
 
   test("name its own batches where its client hears of its tokens when the next request has its slot already", () => {
-    const late = (times: Partial<RequestRow>) =>
-      requestBatches([request(1, { last_token_ns: ORIGIN + 9800n, ...times })], [...steps, next], ORIGIN)[0];
+    const late = (times: Partial<RequestRow>, behind = batch(9700, [[1, 12, 14]])) =>
+      requestBatches([request(1, { last_token_ns: ORIGIN + 9800n, ...times })], [...steps, behind], ORIGIN)[0];
     const own = { first_ns: 3000, last_ns: 7500 };
-    const next = batch(9700, [[1, 12, 14]]);
     expect(late({})).toEqual(own);
     // It begins where this one did, before the client heard of its first token.
     expect(late({ first_token_ns: ORIGIN + 9750n })).toEqual(own);
+    // Its prompt is as long, and has as much in the cache.
+    const alike = batch(9700, [[1, 12, 8]]);
+    expect(late({ first_token_ns: ORIGIN + 9750n }, alike)).toEqual(own);
+    // Of the only one that began there it is said, whatever was seen of its end.
+    const cut = steps.slice(0, 4);
+    expect(requestBatches([request(1)], cut, ORIGIN)).toEqual([{ first_ns: 3000, last_ns: null }]);
     // One that was sent before and had the slot first begins there too, and is none of it.
     const before = batch(2000, [[1, 12, 9]]);
     expect(requestBatches([request(1)], [before, ...steps], ORIGIN)).toEqual([own]);
