@@ -1,5 +1,6 @@
 /** Where addresses are moved to: what lies together stays together, and where it lay is not told. */
 import { randomInt } from "node:crypto";
+import { countUpTo } from "../statistics/first-index.ts";
 
 /** Addresses are moved by whole pieces of 2 MiB, so that pages, huge pages and alignment stay. */
 export const GRANULE_BITS = 21;
@@ -91,14 +92,8 @@ export function surveyIslands(): IslandSurvey {
 
 /** The row of the island that holds a granule; -1 where none does. */
 function islandOf({ first, last }: Islands, granule: number): number {
-  let low = 0;
-  let high = first.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((first[middle] as number) <= granule) low = middle + 1;
-    else high = middle;
-  }
-  return low > 0 && granule <= (last[low - 1] as number) ? low - 1 : -1;
+  const row = countUpTo(first, granule) - 1;
+  return row >= 0 && granule <= (last[row] as number) ? row : -1;
 }
 
 /** Moves addresses in two words each, low first, in place; 0 stays, as does what is in the first granule. */

@@ -1,4 +1,5 @@
 /** Spans that overlap, as slices of time that do not: what is counted per slice is counted for every span at once. */
+import { countUpTo } from "../../statistics/first-index.ts";
 import type { Span } from "./span.ts";
 
 export interface SpanSlices {
@@ -27,16 +28,7 @@ export function spanSlices(spans: readonly Span[], windowNs: number): SpanSlices
   const ends = pieces.flatMap(({ begin, end }) => [begin, end]).filter(Number.isFinite);
   const begins = Float64Array.from(new Set([Number.NEGATIVE_INFINITY, ...ends])).sort();
   const masks = new Uint32Array(begins.length);
-  const search = (time_ns: number): number => {
-    let low = 1;
-    let high = begins.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((begins[middle] as number) <= time_ns) low = middle + 1;
-      else high = middle;
-    }
-    return low - 1;
-  };
+  const search = (time_ns: number): number => countUpTo(begins, time_ns) - 1;
   for (const { span, begin, end } of pieces) {
     const last = end === Number.POSITIVE_INFINITY ? begins.length : search(end);
     for (let slice = search(begin); slice < last; slice++) masks[slice] = (masks[slice] as number) | (1 << span);

@@ -5,7 +5,7 @@
  */
 import { collectAfter, collectGrown } from "../../columnar/collect-after.ts";
 import { everyRow, numberOrder } from "../../columnar/keys/number-order.ts";
-import { firstIndex } from "../../statistics/first-index.ts";
+import { countUpTo, firstIndex } from "../../statistics/first-index.ts";
 import { goneNs, type Places } from "./places.ts";
 
 export interface PlaceIndex {
@@ -206,15 +206,8 @@ export function placeIndex(places: Places): PlaceIndex {
       // Streams of accesses stay in one slice for a while.
       let slice = lastSlice;
       if (!(address >= (cuts[slice] as number) && address < (cuts[slice + 1] ?? Number.NEGATIVE_INFINITY))) {
-        let low = 0;
-        let high = cuts.length;
-        while (low < high) {
-          const middle = (low + high) >>> 1;
-          if ((cuts[middle] as number) <= address) low = middle + 1;
-          else high = middle;
-        }
-        if (low === 0) return -1;
-        slice = low - 1;
+        slice = countUpTo(cuts, address) - 1;
+        if (slice < 0) return -1;
         lastSlice = slice;
       }
       const end = first[slice + 1] as number;
